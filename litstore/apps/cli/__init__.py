@@ -1,0 +1,32 @@
+"""The command `litstore`.
+
+Results go to stdout, everything else to stderr; `--json` prints one versioned envelope. Exit codes:
+
+0 ok; 1 failure; 2 usage; 3 nothing found (an unknown id, or `--fail-on-empty`); 4 partial (some
+records failed, the rest is done); 5 try later (rate limit, budget); 6 the store is locked, damaged,
+not a store, or of a newer schema; 7 a check did not hold (`verify`); 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+# numpy would start a pool of threads that no command needs; it costs every command its start-up.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code."""
+    from litstore.apps.cli.commands import run_command
+
+    return run_command(list(arguments))
+
+
+__all__ = ["main", "run"]

@@ -1,0 +1,234 @@
+"""Commands that change the corpus or check it: `load`, `delete`, `verify`, `rebuild`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import click
+
+import litstore
+from litstore.apps.cli.commands import (
+    CHECK_FAILED,
+    FAILURE,
+    NOT_FOUND,
+    OK,
+    PARTIAL,
+    db_option,
+    json_option,
+)
+from litstore.apps.cli.output import envelope, note, printable, say, table
+from litstore.errors import InputError, RecordError
+from litstore.formats import jsonl
+from litstore.ingest import Incoming, LoadReport
+
+SHOWN_ERRORS = 20
+
+
+class Bar(Protocol):
+    """Where a command tells how far it is."""
+
+    def update(
+        self, *, done: float | None = None, more: float = 0, text: str | None = None
+    ) -> None:
+        """Show that `done` of the total is done, or `more` than before, with a few words."""
+
+
+class _Silent:
+    def update(
+        self, *, done: float | None = None, more: float = 0, text: str | None = None
+    ) -> None:
+        """Show nothing: stderr is not a terminal."""
+
+
+@contextmanager
+def progress(total: float | None) -> Iterator[Bar]:
+    """A progress bar on stderr where that is a terminal; silence elsewhere."""
+    if not sys.stderr.isatty():
+        yield _Silent()
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        BarColumn(),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("", total=total)
+
+        class _Shown:
+            def update(
+                self, *, done: float | None = None, more: float = 0, text: str | None = None
+            ) -> None:
+                shown.update(task, completed=done, description=text)
+                shown.advance(task, more)
+
+        yield _Shown()
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@db_option
+@json_option
+def load(files: tuple[str, ...], db: str | None, as_json: bool) -> int:
+    """Load papers from JSONL files (also .gz; "-" is stdin).
+
+    \b
+    Example:  litstore load papers.jsonl.gz more.jsonl
+
+    One JSON object a line: id, and whatever there is of title, abstract, year, authors,
+    references, citations, venue, url, doi. The same id again replaces the paper; loading a file
+    again changes nothing. Bad lines are named and the rest is loaded (exit code 4).
+    """
+    started = time.monotonic()
+    reports: dict[str, LoadReport] = {}
+    failures: list[InputError] = []
+    with litstore.open(db) as store:
+        for name in files:
+            try:
+                before = sum(report.read for report in reports.values())
+                reports[name] = _load_file(store, name, before=before)
+            except InputError as error:
+                note(f"error: {printable(error)}")
+                failures.append(error)
+        path = store.path
+    _print_load(path, reports, failures, time.monotonic() - started, as_json=as_json)
+    if failures and not reports:
+        return FAILURE
+    return PARTIAL if failures or any(report.failed for report in reports.values()) else OK
+
+
+def _load_file(store: litstore.Store, name: str, *, before: int) -> LoadReport:
+    started = time.monotonic()
+    size = Path(name).stat().st_size if name != "-" and Path(name).is_file() else None
+    with progress(size) as bar:
+
+        def on_batch(report: LoadReport) -> None:
+            speed = report.read / max(time.monotonic() - started, 1e-9)
+            text = f"{label}: {before + report.read:,} papers, {speed:,.0f}/s"
+            bar.update(text=printable(text))
+
+        with jsonl.open_papers(name, on_bytes=lambda n: bar.update(more=n)) as papers:
+            # The log of loads names the file, never the folder it lies in.
+            label = Path(papers.name).name
+            return store.load(_noted(papers), label=label, on_batch=on_batch)
+
+
+def _noted(papers: Iterable[Incoming]) -> Iterator[Incoming]:
+    """Pass everything on; name the first bad records as they come."""
+    shown = 0
+    for item in papers:
+        if isinstance(item, RecordError):
+            shown += 1
+            if shown <= SHOWN_ERRORS:
+                note(f"skipped {printable(item)}")
+            elif shown == SHOWN_ERRORS + 1:
+                note("skipped more; the counts include them")
+        yield item
+
+
+COUNTS = ("read", "new", "updated", "unchanged", "failed", "odd_years")
+
+
+def _print_load(
+    path: str, reports: dict[str, LoadReport], failures: list[InputError], seconds: float, *,
+    as_json: bool,
+) -> None:  # fmt: skip
+    total = {name: sum(getattr(r, name) for r in reports.values()) for name in COUNTS}
+    generation = max((report.generation for report in reports.values()), default=None)
+    if as_json:
+        errors = [
+            {"source": error.source, "line": error.line, "message": error.reason}
+            for report in reports.values() for error in report.errors
+        ] + [{"source": e.source, "line": None, "message": str(e)} for e in failures]  # fmt: skip
+        files = [
+            {"file": name, **{key: getattr(report, key) for key in COUNTS}}
+            for name, report in reports.items()
+        ]
+        envelope("load", files, status="partial" if errors else "ok", errors=errors, db=path,
+                 totals=total, generation=generation, seconds=round(seconds, 3))  # fmt: skip
+        return
+    say(
+        f"{total['read']:,} records: {total['new']:,} new, {total['updated']:,} updated, "
+        f"{total['unchanged']:,} unchanged, {total['failed']:,} failed; {seconds:.1f} s"
+    )
+    if total["odd_years"]:
+        note(f"{total['odd_years']:,} papers have no plausible year; it is kept in their extra")
+    note(f"store: {printable(path)}")
+
+
+@click.command()
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@db_option
+@json_option
+def delete(ids: tuple[str, ...], db: str | None, as_json: bool) -> int:
+    """Delete papers by id ("-" reads ids from stdin, one a line).
+
+    \b
+    Example:  litstore delete p001 p002
+    """
+    wanted = sys.stdin.read().splitlines() if ids == ("-",) else list(ids)
+    with litstore.open(db, create=False) as store:
+        deleted = store.delete(*wanted)
+    unknown = [paper_id for paper_id in dict.fromkeys(wanted) if paper_id not in set(deleted)]
+    if as_json:
+        errors = [{"id": paper_id, "message": "no such paper"} for paper_id in unknown]
+        envelope("delete", deleted, status="partial" if unknown else "ok", errors=errors)
+    else:
+        say(f"{len(deleted)} deleted")
+        for paper_id in unknown:
+            note(f"no paper has the id {printable(paper_id)}")
+    return NOT_FOUND if unknown else OK
+
+
+@click.command()
+@db_option
+@json_option
+def verify(db: str | None, as_json: bool) -> int:
+    """Recompute everything from the papers and report the first differences (exit code 7)."""
+    with litstore.open(db, create=False) as store, progress(len(store)) as bar:
+        problems = store.verify(
+            on_papers=lambda n: bar.update(done=n, text=f"{n:,} papers checked")
+        )
+    if as_json:
+        found = [
+            {"where": p.where, "message": p.message, "repairable": p.repairable} for p in problems
+        ]
+        envelope("verify", found, status="ok" if not problems else "failed")
+    elif problems:
+        table(("where", "difference"), [(p.where, p.message) for p in problems])
+        mend = any(problem.repairable for problem in problems)
+        note("litstore rebuild repairs the index" if mend else "restore a backup, or load again")
+    else:
+        say("ok: index, lengths, citations and statistics are what the papers imply")
+    return CHECK_FAILED if problems else OK
+
+
+@click.command()
+@db_option
+@json_option
+def rebuild(db: str | None, as_json: bool) -> int:
+    """Build the index and the citation counts anew from the papers."""
+    with litstore.open(db, create=False) as store, progress(len(store)) as bar:
+        generation = store.rebuild(
+            on_papers=lambda n: bar.update(done=n, text=f"{n:,} papers indexed")
+        )
+        n_docs = len(store)
+    if as_json:
+        envelope("rebuild", [], papers=n_docs, generation=generation)
+    else:
+        say(f"{n_docs:,} papers indexed anew; generation {generation}")
+    return OK

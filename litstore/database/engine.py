@@ -1,0 +1,309 @@
+"""Opening the file: connections, transactions, locks, and what an error of SQLite means.
+
+Every reading transaction sees one snapshot (WAL). Every writing transaction is BEGIN IMMEDIATE: a
+deferred one that has already read fails at once when another process wrote in between, whatever
+the timeout.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Any, Final, cast
+from urllib.parse import quote
+
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from litstore.errors import (
+    DamagedStoreError,
+    LitstoreError,
+    NotAStoreError,
+    ReadOnlyStoreError,
+    StoreError,
+    StoreFullError,
+    StoreLockedError,
+)
+
+MEMORY: Final = ":memory:"
+READ_WAIT_S: Final = 5.0
+WRITE_WAIT_S: Final = 60.0
+"""How long a writer waits for another; a bulk load holds the lock for a second or two at once."""
+
+_SETTINGS: Final = (
+    f"busy_timeout = {int(READ_WAIT_S * 1000)}",
+    "foreign_keys = ON",
+    "synchronous = NORMAL",
+    "cache_size = -65536",
+    "temp_store = MEMORY",
+    "trusted_schema = OFF",
+)
+_HEADER: Final = b"SQLite format 3\x00"
+_MISREAD: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_BEGIN: Final = "litstore_begin"
+
+
+class Database:
+    """One open file (or one in-memory database): hands out transactions, nothing else.
+
+    path: the file, or ":memory:". read_only: writes are refused. immutable: the file lies where
+    nothing can be written beside it, so it is read without locks. Safe to share between threads;
+    an in-memory database serves one at a time.
+    """
+
+    def __init__(self, path: str, *, read_only: bool = False, immutable: bool = False) -> None:
+        self.path = path
+        # The folder may change later; a new connection must still reach the same file.
+        self._file = os.path.abspath(path)  # noqa: PTH100
+        self.read_only = read_only
+        self.immutable = immutable
+        self._one_at_a_time = threading.RLock() if path == MEMORY else nullcontext()
+        self._engine = create_engine(
+            "sqlite+pysqlite://",
+            creator=self.connect,
+            **(
+                {"poolclass": StaticPool}
+                if path == MEMORY
+                else {"poolclass": QueuePool, "max_overflow": -1}
+            ),
+        )
+        event.listen(self._engine, "begin", _emit_begin)
+
+    def connect(self) -> sqlite3.Connection:
+        """Return a new raw connection with this database's settings; the caller closes it."""
+        connection = sqlite3.connect(
+            self._uri(), uri=True, isolation_level=None, check_same_thread=False
+        )
+        try:
+            for pragma in _SETTINGS:
+                connection.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _uri(self) -> str:
+        if self.path == MEMORY:
+            return "file::memory:"
+        mode = "ro" if self.read_only else "rwc"
+        immutable = "&immutable=1" if self.immutable else ""
+        return f"file:{quote(os.fsencode(self._file))}?mode={mode}{immutable}"
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A reading transaction: everything in it sees one snapshot."""
+        with (
+            self.explained(),
+            self._one_at_a_time,
+            self._engine.connect() as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    @contextmanager
+    def write(self, *, wait_s: float = WRITE_WAIT_S) -> Iterator[Connection]:
+        """A writing transaction: committed at the end, rolled back on any exception.
+
+        Raises StoreLockedError if another writer does not let go within `wait_s` seconds, and
+        ReadOnlyStoreError where the store cannot be written.
+        """
+        if self.read_only:
+            raise ReadOnlyStoreError(
+                f"{self.path} is open for reading only; it cannot be changed", path=self.path
+            )
+        with self.explained(), self._one_at_a_time, self._engine.connect() as connection:
+            raw = raw_connection(connection)
+            raw.execute(f"PRAGMA busy_timeout = {int(wait_s * 1000)}")
+            try:
+                with connection.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"}).begin():
+                    yield connection
+            finally:
+                raw.execute(f"PRAGMA busy_timeout = {int(READ_WAIT_S * 1000)}")
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn what SQLite says inside the block into an error of litstore's tree."""
+        try:
+            yield
+        except LitstoreError:
+            raise
+        except DBAPIError as error:
+            if isinstance(error.orig, sqlite3.Error):
+                raise explanation(error.orig, self.path) from error
+            raise
+        except sqlite3.Error as error:
+            raise explanation(error, self.path) from error
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            # Only what was read from the file is decoded inside a transaction.
+            raise DamagedStoreError(
+                _DAMAGED.format(path=self.path, error=error), path=self.path
+            ) from error
+        except (UnicodeEncodeError, OverflowError) as error:
+            raise StoreError(
+                f"{self.path} cannot hold such a value: {error}", path=self.path
+            ) from error
+        except MemoryError as error:
+            raise StoreError(f"not enough memory to read {self.path}", path=self.path) from error
+        except _MISREAD as error:
+            problem = self._damage()
+            if problem is None:
+                raise
+            raise DamagedStoreError(
+                _DAMAGED.format(path=self.path, error=problem), path=self.path
+            ) from error
+
+    def _damage(self) -> str | None:
+        """What SQLite finds wrong with the file: asked where a stored value made no sense."""
+        if self.path == MEMORY:
+            return None
+        try:
+            connection = self.connect()
+            try:
+                found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            return str(error)
+        return None if found == "ok" else str(found)
+
+    def checkpoint(self) -> None:
+        """Move the write-ahead log into the file, as far as readers and the disk's space let it.
+
+        What it holds is committed; where it cannot be moved now, a later checkpoint does it.
+        """
+        if self.read_only or self.path == MEMORY:
+            return
+        with (
+            suppress(StoreLockedError, StoreFullError),
+            self.explained(),
+            self._engine.connect() as connection,
+        ):
+            raw = raw_connection(connection)
+            raw.execute("PRAGMA busy_timeout = 0")
+            try:
+                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                raw.execute(f"PRAGMA busy_timeout = {int(READ_WAIT_S * 1000)}")
+
+    def close(self) -> None:
+        """Close every connection; the database cannot be used afterwards."""
+        self._engine.dispose()
+
+
+def raw_connection(connection: Connection) -> sqlite3.Connection:
+    """The sqlite3 connection underneath: for PRAGMAs outside a transaction and for streaming."""
+    return cast("sqlite3.Connection", connection.connection.driver_connection)
+
+
+def _emit_begin(connection: Connection) -> None:
+    statement = connection.get_execution_options().get(_BEGIN, "BEGIN")
+    connection.exec_driver_sql(statement)
+
+
+def explanation(error: sqlite3.Error, path: str) -> StoreError:
+    """Return what an error of SQLite means for the store at `path`."""
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    if code & 0xFF == sqlite3.SQLITE_IOERR and code not in _WRITES_THAT_FAIL:
+        kind, text = _UNREADABLE
+    elif not code and "Could not decode" in str(error):
+        kind, text = DamagedStoreError, _DAMAGED
+    else:
+        kind, text = _MEANINGS.get(code & 0xFF, (StoreError, "{path}: {error}"))
+    return kind(text.format(path=path, error=error), path=path)
+
+
+_DAMAGED: Final = (
+    "{path} is damaged ({error}); restore a backup, or load the papers into a new file"
+)
+
+_MEANINGS: Final[dict[int, tuple[type[StoreError], str]]] = {
+    sqlite3.SQLITE_BUSY: (
+        StoreLockedError,
+        "{path} is locked by another process; try again when it has finished",
+    ),
+    sqlite3.SQLITE_LOCKED: (
+        StoreLockedError,
+        "{path} is locked by another connection; try again when it has finished",
+    ),
+    sqlite3.SQLITE_FULL: (
+        StoreFullError,
+        "no space left to write {path}; what was committed before is kept. "
+        "Free some space and run the same command again",
+    ),
+    sqlite3.SQLITE_CORRUPT: (DamagedStoreError, _DAMAGED),
+    sqlite3.SQLITE_NOTADB: (NotAStoreError, "{path} is not a litstore file (not SQLite)"),
+    sqlite3.SQLITE_READONLY: (ReadOnlyStoreError, "{path} cannot be written ({error})"),
+    sqlite3.SQLITE_CANTOPEN: (NotAStoreError, "{path} cannot be opened ({error})"),
+    sqlite3.SQLITE_IOERR: (
+        StoreFullError,
+        "{path} could not be written ({error}); what was committed before is kept. "
+        "Check the disk and its free space",
+    ),
+}
+
+# A file beyond the size limit of the process, or a shared-memory file that cannot grow, is an I/O
+# error to SQLite, not a full disk.
+_WRITES_THAT_FAIL: Final = frozenset(
+    {
+        sqlite3.SQLITE_IOERR_WRITE,
+        sqlite3.SQLITE_IOERR_FSYNC,
+        sqlite3.SQLITE_IOERR_DIR_FSYNC,
+        sqlite3.SQLITE_IOERR_TRUNCATE,
+        sqlite3.SQLITE_IOERR_SHMSIZE,
+        sqlite3.SQLITE_IOERR_SHMMAP,
+        sqlite3.SQLITE_IOERR_SHMOPEN,
+    }
+)
+_UNREADABLE: Final[tuple[type[StoreError], str]] = (
+    DamagedStoreError,
+    "{path} could not be read ({error}); check the disk, or restore a backup",
+)
+
+
+def existing(path: str, *, read_only: bool | None) -> Database:
+    """Return the database behind an existing file, for reading only where it must be.
+
+    read_only None: decided by what the file and its folder permit. A file in a folder that cannot
+    be written, with no write-ahead log beside it, is opened as immutable.
+    """
+    check_header(path)
+    folder_writable = os.access(Path(path).absolute().parent, os.W_OK)
+    writable = folder_writable and os.access(path, os.W_OK)
+    if read_only is False and not writable:
+        raise ReadOnlyStoreError(f"{path} cannot be written: permission denied", path=path)
+    has_log = Path(path + "-wal").exists()
+    return Database(
+        path,
+        read_only=bool(read_only) or not writable,
+        immutable=not folder_writable and not has_log,
+    )
+
+
+def check_header(path: str) -> None:
+    """Raise NotAStoreError unless `path` is a readable file that is empty or SQLite's."""
+    try:
+        with Path(path).open("rb") as file:
+            header = file.read(len(_HEADER))
+    except FileNotFoundError:
+        raise NotAStoreError(f"there is no store at {path}", path=path) from None
+    except IsADirectoryError:
+        raise NotAStoreError(f"{path} is a folder, not a litstore file", path=path) from None
+    except OSError as error:
+        raise NotAStoreError(f"{path} cannot be read: {error.strerror}", path=path) from error
+    if header and header != _HEADER:
+        raise NotAStoreError(f"{path} is not a litstore file (not SQLite)", path=path)
+
+
+def rows_as_json(values: Any) -> str:
+    """Whole numbers or texts as one JSON array: how a set of any size is bound to a statement.
+
+    `json_each(:values)` turns it back into rows, so a statement is compiled once whatever the
+    number of values, and no limit on bound parameters applies.
+    """
+    return json.dumps(values.tolist() if hasattr(values, "tolist") else list(values))

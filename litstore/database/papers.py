@@ -1,0 +1,249 @@
+"""Rows of `papers`, `paper_authors` and `paper_identifiers`: writing them, reading them back.
+
+Citations are not here (see `litstore.citations.edges`): a Paper read from these tables alone has
+empty `references` and `citations`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, text
+
+from litstore.database import schema
+from litstore.database.engine import rows_as_json
+from litstore.errors import DamagedStoreError, RecordError
+from litstore.paper import Paper
+
+FIND_SQL: Final = text("""
+SELECT id, doc, content_hash
+FROM papers
+WHERE id IN (SELECT value FROM json_each(:ids))
+""")
+
+KEYS_SQL: Final = text("""
+SELECT p.doc, p.id, p.year
+FROM json_each(:docs) j
+CROSS JOIN papers p ON p.doc = j.value
+""")
+
+READ_SQL: Final = text("""
+SELECT doc, id, title, abstract, year, source, venue, type, url, extra
+FROM papers
+WHERE doc IN (SELECT value FROM json_each(:docs))
+""")
+
+AUTHORS_SQL: Final = text("""
+SELECT doc, name
+FROM paper_authors
+WHERE doc IN (SELECT value FROM json_each(:docs))
+ORDER BY doc, position
+""")
+
+IDENTIFIERS_SQL: Final = text("""
+SELECT doc, scheme, value
+FROM paper_identifiers
+WHERE doc IN (SELECT value FROM json_each(:docs))
+ORDER BY doc, scheme
+""")
+
+UPSERT_SQL: Final = """
+INSERT INTO papers (doc, id, year, title, source, venue, type, url, content_hash,
+                    added_at, updated_at, abstract, extra)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (doc) DO UPDATE SET
+  year = excluded.year, title = excluded.title, source = excluded.source,
+  venue = excluded.venue, type = excluded.type, url = excluded.url,
+  content_hash = excluded.content_hash, updated_at = excluded.updated_at,
+  abstract = excluded.abstract, extra = excluded.extra
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """Where a paper stands and what it held: `doc` number and content hash."""
+
+    doc: int
+    content_hash: str
+
+
+def find(connection: Connection, ids: Iterable[str]) -> dict[str, StoredKey]:
+    """Return the stored key of each of these ids that the store has."""
+    rows = connection.execute(FIND_SQL, {"ids": json.dumps(list(ids))})
+    return {paper_id: StoredKey(doc, digest) for paper_id, doc, digest in rows}
+
+
+def keys(connection: Connection, docs: NDArray[np.int64]) -> tuple[list[str], NDArray[np.float64]]:
+    """Return ids and years of these documents, in their order; an unknown year is NaN."""
+    rows = connection.execute(KEYS_SQL, {"docs": rows_as_json(docs)}).all()
+    found = {doc: (paper_id, year) for doc, paper_id, year in rows}
+    try:
+        ordered = [found[doc] for doc in docs.tolist()]
+    except KeyError as error:
+        raise DamagedStoreError(
+            f"the index knows a document {error} that has no paper; run: litstore rebuild"
+        ) from None
+    years = np.array([np.nan if year is None else year for _, year in ordered], dtype=np.float64)
+    return [paper_id for paper_id, _ in ordered], years
+
+
+def read(connection: Connection, docs: Iterable[int]) -> dict[int, Paper]:
+    """Return these documents as papers without citations; numbers without a paper are left out."""
+    bound = {"docs": rows_as_json(docs)}
+    authors: dict[int, list[str]] = {}
+    for doc, name in connection.execute(AUTHORS_SQL, bound):
+        authors.setdefault(doc, []).append(name)
+    identifiers: dict[int, dict[str, str]] = {}
+    for doc, scheme, value in connection.execute(IDENTIFIERS_SQL, bound):
+        identifiers.setdefault(doc, {})[scheme] = value
+    return {
+        doc: Paper(
+            id=paper_id,
+            title=title,
+            abstract=abstract,
+            year=year,
+            authors=authors.get(doc, []),
+            source=source,
+            venue=venue,
+            type=kind,
+            url=url,
+            identifiers=identifiers.get(doc, {}),
+            extra=json.loads(extra) if extra else {},
+        )
+        for doc, paper_id, title, abstract, year, source, venue, kind, url, extra in (
+            connection.execute(READ_SQL, bound)
+        )
+    }
+
+
+def docs_after(connection: Connection, last: int, size: int) -> list[int]:
+    """Return the next `size` document numbers above `last`, ascending."""
+    rows = connection.execute(
+        text("SELECT doc FROM papers WHERE doc > :last ORDER BY doc LIMIT :size"),
+        {"last": last, "size": size},
+    )
+    return list(rows.scalars())
+
+
+def hashes(connection: Connection, docs: Sequence[int]) -> dict[int, str]:
+    """Return the stored content hash of these documents."""
+    rows = connection.execute(
+        text(
+            "SELECT doc, content_hash FROM papers WHERE doc IN (SELECT value FROM json_each(:docs))"
+        ),
+        {"docs": rows_as_json(docs)},
+    )
+    return dict(tuple(row) for row in rows)
+
+
+def read_texts(connection: Connection, docs: Sequence[int]) -> dict[int, str]:
+    """Return what the index reads of these documents: title, a space, abstract."""
+    rows = connection.execute(
+        text(
+            "SELECT doc, title || ' ' || abstract FROM papers "
+            "WHERE doc IN (SELECT value FROM json_each(:docs))"
+        ),
+        {"docs": rows_as_json(docs)},
+    )
+    return dict(tuple(row) for row in rows)
+
+
+def stream_texts(connection: Connection, size: int) -> Iterator[list[tuple[int, str]]]:
+    """Yield every (doc, text) in order of doc, `size` at a time."""
+    last = 0
+    statement = text(
+        "SELECT doc, title || ' ' || abstract FROM papers "
+        "WHERE doc > :last ORDER BY doc LIMIT :size"
+    )
+    while rows := connection.execute(statement, {"last": last, "size": size}).all():
+        yield [(doc, content) for doc, content in rows]
+        last = rows[-1][0]
+
+
+def write(connection: Connection, rows: Sequence[tuple[int, Paper, str]], *, now: str) -> None:
+    """Insert or replace papers, given as (doc, paper, content hash)."""
+    docs = [doc for doc, _, _ in rows]
+    bound = {"docs": rows_as_json(docs)}
+    for table in (schema.paper_authors, schema.paper_identifiers):
+        connection.execute(
+            text(f"DELETE FROM {table.name} WHERE doc IN (SELECT value FROM json_each(:docs))"),
+            bound,
+        )
+    connection.exec_driver_sql(
+        UPSERT_SQL,
+        [
+            (
+                doc,
+                p.id,
+                p.year,
+                p.title,
+                p.source,
+                p.venue,
+                p.type,
+                p.url,
+                digest,
+                now,
+                now,
+                p.abstract,
+                encode_extra(p) if p.extra else None,
+            )
+            for doc, p, digest in rows
+        ],
+    )
+    _insert(
+        connection,
+        "paper_authors",
+        "doc, position, name",
+        [(doc, at, name) for doc, p, _ in rows for at, name in enumerate(p.authors, 1)],
+    )
+    _insert(
+        connection,
+        "paper_identifiers",
+        "doc, scheme, value",
+        [(doc, *pair) for doc, p, _ in rows for pair in p.identifiers.items()],
+    )
+
+
+def _insert(connection: Connection, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
+    if rows:
+        marks = ", ".join("?" * len(rows[0]))
+        connection.exec_driver_sql(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)
+
+
+def remove(connection: Connection, docs: Sequence[int]) -> None:
+    """Delete these papers; their authors and identifiers go with them."""
+    connection.execute(
+        text("DELETE FROM papers WHERE doc IN (SELECT value FROM json_each(:docs))"),
+        {"docs": rows_as_json(docs)},
+    )
+
+
+def encode_extra(paper: Paper) -> str:
+    """Return `paper.extra` as JSON; RecordError if it holds what JSON cannot."""
+    try:
+        return json.dumps(paper.extra, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RecordError(f"paper {paper.id!r}: extra cannot be written as JSON: {error}") from None
+
+
+def content_hash(paper: Paper) -> str:
+    """Return a hash of everything the record says: equal hash, nothing to rewrite.
+
+    References and citations count as sets, without the paper itself, since that is how they are
+    stored; authors keep their order.
+    """
+    own = {paper.id}
+    content: list[Any] = [
+        paper.id, paper.title, paper.abstract, paper.year, paper.authors,
+        sorted(set(paper.references) - own), sorted(set(paper.citations) - own),
+        paper.source, paper.venue, paper.type, paper.url,
+        sorted(paper.identifiers.items()), encode_extra(paper) if paper.extra else "",
+    ]  # fmt: skip
+    return hashlib.blake2b(msgspec.json.encode(content), digest_size=16).hexdigest()

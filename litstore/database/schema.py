@@ -1,0 +1,465 @@
+"""Every table and view of a store, defined once.
+
+Tables are the storage; the names in `CONTRACT` are what people with a SQL shell may rely on. A view
+speaks of papers by their public `id`; the tables behind it use `doc`, a dense internal number that
+is never reused. Each column's meaning is its `comment`.
+
+The index's tables are `terms`, `posting_blocks`, `posting_overflow` and `doc_length_blocks`;
+`litstore.index.postings` describes the packed form that the views `postings` and `doc_lengths`
+take apart again with plain SQL, so that any SQLite shell can check a score.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    REAL,
+    CheckConstraint,
+    Column,
+    Connection,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+)
+from sqlalchemy.schema import SchemaItem
+
+APPLICATION_ID: Final = 0x4C495453
+"""The bytes "LITS" in a file's header (PRAGMA application_id): this file is a litstore."""
+
+BLOCK_POSTINGS: Final = 4096
+"""At most this many postings stand in one sparse row of `posting_blocks`."""
+BLOCK_SPAN: Final = 8192
+"""A dense row of `posting_blocks` covers at most this many consecutive document numbers."""
+LENGTHS_BITS: Final = 8
+"""A row of `doc_length_blocks` covers 2 ** 8 consecutive document numbers."""
+LAST_DOC: Final = 0x7FFF_FFFF
+"""No document number is larger, so a (term number, document number) pair fits one INTEGER key."""
+TF_ESCAPE: Final = 255
+"""The byte that says: this term frequency is 255 or more and stands in `posting_overflow`."""
+
+ASSERTED_BY_CITING: Final = 1
+ASSERTED_BY_CITED: Final = 2
+
+metadata: Final = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _table(name: str, comment: str, *items: SchemaItem, rowid: bool) -> Table:
+    return Table(
+        name, metadata, *items, comment=comment, sqlite_strict=True, sqlite_with_rowid=rowid
+    )
+
+
+def _key(name: str, comment: str) -> Column[int]:
+    return Column(name, Integer, primary_key=True, autoincrement=False, comment=comment)
+
+
+def _integer(name: str, comment: str, *, null: bool = False) -> Column[int]:
+    return Column(name, Integer, nullable=null, comment=comment)
+
+
+def _text(name: str, comment: str, *, null: bool = False) -> Column[str]:
+    return Column(name, Text, nullable=null, comment=comment)
+
+
+def _real(name: str, comment: str, *, null: bool = False) -> Column[float]:
+    return Column(name, REAL, nullable=null, comment=comment)
+
+
+def _doc(comment: str, *, name: str = "doc", key: bool = True) -> Column[int]:
+    cascade = ForeignKey("papers.doc", ondelete="CASCADE")
+    if key:
+        return Column(
+            name, Integer, cascade, primary_key=True, autoincrement=False, comment=comment
+        )
+    return Column(name, Integer, cascade, nullable=False, comment=comment)
+
+
+papers: Final = _table(
+    "papers",
+    "One row per paper.",
+    _key("doc", "internal document number: dense, from 1, never reused"),
+    Column("id", Text, nullable=False, unique=True, comment="stable public id"),
+    _integer("year", "year of publication; NULL where unknown", null=True),
+    _text("title", "title; '' where the record has none"),
+    _text("source", "which provider supplied the record"),
+    _text("venue", "journal or conference", null=True),
+    _text("type", "kind of work, as the record says", null=True),
+    _text("url", "where to read it", null=True),
+    _text("content_hash", "hash of the record as loaded; equal hash, nothing to rewrite"),
+    _text("added_at", "first loaded, UTC"),
+    _text("updated_at", "last changed, UTC"),
+    _text("abstract", "abstract; '' where the record has none"),
+    _text("extra", "what else the record said, a JSON object; NULL where nothing", null=True),
+    rowid=True,
+)
+Index(None, papers.c.year, sqlite_where=papers.c.year.is_not(None))
+
+paper_authors: Final = _table(
+    "paper_authors",
+    "Authors in the order of the record.",
+    _doc("the paper"),
+    _key("position", "from 1"),
+    _text("name", "the name as the record has it"),
+    rowid=False,
+)
+
+paper_identifiers: Final = _table(
+    "paper_identifiers",
+    "Identifiers of a paper in other systems, normalised.",
+    _doc("the paper"),
+    Column("scheme", Text, primary_key=True, comment="doi, arxiv, pmid, ..."),
+    _text("value", "the identifier, in its scheme's normal form"),
+    rowid=False,
+)
+Index(None, paper_identifiers.c.scheme, paper_identifiers.c.value)
+
+citation_edges: Final = _table(
+    "citation_edges",
+    "One row per citation between two papers of the store; its index is the other direction.",
+    _doc("the paper that cites", name="citing_doc"),
+    _doc("the paper that is cited", name="cited_doc"),
+    _integer("asserted_by", "bits: 1 = the citing paper's record says so, 2 = the cited one's"),
+    CheckConstraint("asserted_by BETWEEN 1 AND 3", name="asserted_by"),
+    CheckConstraint("citing_doc <> cited_doc", name="no_self_citation"),
+    rowid=False,
+)
+Index(None, citation_edges.c.cited_doc, citation_edges.c.citing_doc)
+
+citation_degrees: Final = _table(
+    "citation_degrees",
+    "How many neighbours a paper has in each direction; no row where it has none.",
+    _doc("the paper"),
+    _integer("n_references", "papers of the store that it cites (out-degree)"),
+    _integer("n_cited_by", "papers of the store that cite it (in-degree)"),
+    rowid=True,
+)
+
+unresolved_edges: Final = _table(
+    "unresolved_edges",
+    "Citations between a paper of the store and a work outside it; never walked.",
+    Column("missing_id", Text, primary_key=True, comment="id of the work outside the store"),
+    _doc("the paper whose record names it"),
+    _key("asserted_by", "1 = the paper cites the missing work, 2 = it is cited by it"),
+    CheckConstraint("asserted_by IN (1, 2)", name="asserted_by"),
+    rowid=False,
+)
+Index(None, unresolved_edges.c.doc)
+
+terms: Final = _table(
+    "terms",
+    "The vocabulary.",
+    _key("term_no", "internal term number"),
+    Column("term", Text, nullable=False, unique=True, comment="the term, as the analyzer gives it"),
+    _integer("doc_freq", "papers that hold it (df)"),
+    rowid=True,
+)
+
+posting_blocks: Final = _table(
+    "posting_blocks",
+    "Postings, packed: one term's rows are one range scan, in order of document number.",
+    _key("block", "term number << 32 | smallest document number in the row"),
+    _integer("n_slots", "entries in tfs"),
+    _integer("offset_width", "bytes per offset: 2, 4, or 0 = dense, slot i is first doc + i"),
+    Column("offsets", LargeBinary, nullable=True, comment="little-endian; NULL where dense"),
+    Column("tfs", LargeBinary, nullable=False, comment="one byte a slot: 0 = absent, 255 = escape"),
+    CheckConstraint("offset_width IN (0, 2, 4)", name="offset_width"),
+    rowid=True,
+)
+
+posting_overflow: Final = _table(
+    "posting_overflow",
+    "Term frequencies of 255 and more.",
+    _key("term_no", "the term"),
+    _key("doc", "the paper"),
+    _integer("tf", "occurrences"),
+    rowid=False,
+)
+
+doc_length_blocks: Final = _table(
+    "doc_length_blocks",
+    "Document lengths, packed: row b holds the 256 documents with doc >> 8 = b.",
+    _key("block", "doc >> 8"),
+    Column("lengths", LargeBinary, nullable=False, comment="u32 little-endian, 256 of them"),
+    rowid=True,
+)
+
+integers: Final = _table(
+    "integers",
+    "0 to 8191: the slots of a packed row, for the view `postings`.",
+    _key("n", "the number"),
+    rowid=True,
+)
+
+corpus_stats: Final = _table(
+    "corpus_stats",
+    "One row: what the scoring formulas need, and the state of the corpus.",
+    _key("id", "always 1"),
+    _integer("n_docs", "papers in the store (N)"),
+    _integer("total_tokens", "sum of all document lengths; divided by n_docs it is avgdl"),
+    _integer("min_year", "earliest known year; NULL where none is known", null=True),
+    _integer("max_year", "latest known year", null=True),
+    _integer("n_citations", "citations between papers of the store"),
+    _text("analyzer", "the analyzer the index was built with (its recipe)"),
+    _integer("analyzer_version", "its version"),
+    _integer("next_doc", "the next document number to give out"),
+    _integer("generation", "grows with every committed change of the corpus"),
+    CheckConstraint("id = 1", name="one_row"),
+    rowid=True,
+)
+
+corpus_events: Final = _table(
+    "corpus_events",
+    "One row per load, delete or rebuild.",
+    _key("event_no", "in order of time"),
+    _text("kind", "load, delete or rebuild"),
+    _text("label", "what was loaded: a file's name, without its folder", null=True),
+    _text("started_at", "UTC"),
+    _text("finished_at", "UTC, of the last committed batch"),
+    _integer("first_generation", "generation after the first committed batch"),
+    _integer("last_generation", "generation after the last committed batch"),
+    _integer("n_new", "papers added"),
+    _integer("n_updated", "papers replaced"),
+    _integer("n_deleted", "papers deleted"),
+    rowid=True,
+)
+
+settings: Final = _table(
+    "settings",
+    "Switches that live in the file.",
+    Column("name", Text, primary_key=True, comment="which switch"),
+    _text("value", "its value"),
+    rowid=False,
+)
+
+retrieval_configs: Final = _table(
+    "retrieval_configs",
+    "Each configuration that was ever logged.",
+    Column("fingerprint", Text, primary_key=True, comment="hash of ranking and recipe"),
+    _text("ranking", "the RetrievalConfig, as JSON"),
+    _text("recipe", "how the index was built, as JSON"),
+    _text("first_used_at", "UTC"),
+    rowid=False,
+)
+
+query_log: Final = _table(
+    "query_log",
+    "One row per search: what was asked, what came back, how long it took.",
+    _key("query_no", "in order of writing"),
+    Column("query_id", Text, nullable=False, unique=True, comment="ULID: sorts by time"),
+    _text("at", "when the search began, UTC"),
+    _text("client", "cli, python, web, mcp, eval"),
+    _text("query", "the query as given, cut to 2,000 characters; NULL where redacted", null=True),
+    _text("query_hash", "hash of the query's tokens: equal for queries that rank equally"),
+    Column(
+        "config",
+        Text,
+        ForeignKey("retrieval_configs.fingerprint"),
+        nullable=False,
+        comment="fingerprint of the configuration",
+    ),
+    _integer("generation", "state of the corpus that was searched"),
+    _text("status", "ok, no_match, empty (no tokens) or error"),
+    _text("error", "what went wrong; NULL where nothing", null=True),
+    _integer("limit_given", "the limit of the call; NULL where none", null=True),
+    _integer("n_tokens", "tokens of the query, repeats included"),
+    _integer("n_unknown_terms", "distinct terms of the query that are in no paper"),
+    _real("unknown_term_share", "n_unknown_terms by distinct terms; 0 for an empty query"),
+    _integer("hit_count", "papers in the whole ranked list"),
+    _integer("lexical_count", "of these, seeds found by BM25"),
+    _integer("graph_count", "of these, found only by the citation walk"),
+    _integer("graph_truncated", "papers at which the hub limit cut the walk"),
+    _integer("zero_result", "1 where the list is empty, else 0"),
+    _real("average_score", "mean final score of the whole list"),
+    _real("top_score", "largest final score"),
+    _real("top_bm25", "largest raw BM25: comparable over time, as final scores are not"),
+    _real("mean_bm25", "mean raw BM25 of the seeds"),
+    _real("score_margin", "final score of rank 1 minus that of rank 2"),
+    _real("wall_time_ms", "the whole search, without logging"),
+    _real("parse_ms", "query to tokens"),
+    _real("lexical_ms", "BM25 pass"),
+    _real("graph_ms", "citation walk"),
+    _real("merge_ms", "blend and sort"),
+    _real("hydrate_ms", "reading the papers that are returned"),
+    rowid=True,
+)
+Index(None, query_log.c.at)
+Index(None, query_log.c.query_hash)
+
+query_log_hits: Final = _table(
+    "query_log_hits",
+    "The first 20 of each logged ranked list.",
+    Column(
+        "query_no",
+        Integer,
+        ForeignKey("query_log.query_no", ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+        comment="the search",
+    ),
+    _key("rank", "from 1"),
+    _text("paper_id", "the paper, by its public id"),
+    _real("final_score", "the blend"),
+    _real("bm25_score", "raw BM25"),
+    _real("bm25_norm", "raw BM25 by the best seed's"),
+    _integer("graph_distance", "hops from the nearest seed"),
+    _real("graph_score", "1.0, 0.6 or 0.3"),
+    _real("recency_score", "0 to 1"),
+    rowid=False,
+)
+
+
+def _hex_digit(expression: str, position: int) -> str:
+    return f"(instr('0123456789ABCDEF', substr({expression}, {position}, 1)) - 1)"
+
+
+def _little_endian(blob: str, start: str, width: int) -> str:
+    """SQL that reads `width` bytes of `blob` from the 1-based byte `start` as a whole number."""
+    digits = f"hex(substr({blob}, {start}, {width}))"
+    return " + ".join(
+        f"{_hex_digit(digits, 2 * byte + 1 + low)} * {256**byte * (1 if low else 16)}"
+        for byte in range(width)
+        for low in (0, 1)
+    )
+
+
+_POSTINGS_VIEW = f"""
+SELECT t.term AS term,
+       p.id AS paper_id,
+       CASE substr(b.tfs, i.n + 1, 1)
+         WHEN x'FF' THEN (SELECT o.tf FROM posting_overflow o
+                          WHERE o.term_no = t.term_no AND o.doc = p.doc)
+         ELSE {_little_endian("b.tfs", "i.n + 1", 1)}
+       END AS tf
+FROM terms t
+CROSS JOIN posting_blocks b
+  ON b.block BETWEEN t.term_no << 32 AND (t.term_no << 32) + {LAST_DOC}
+CROSS JOIN integers i ON i.n < b.n_slots
+CROSS JOIN papers p ON p.doc = (b.block & {LAST_DOC}) + CASE b.offset_width
+    WHEN 2 THEN {_little_endian("b.offsets", "i.n * 2 + 1", 2)}
+    WHEN 4 THEN {_little_endian("b.offsets", "i.n * 4 + 1", 4)}
+    ELSE i.n
+  END
+WHERE substr(b.tfs, i.n + 1, 1) <> x'00'
+"""
+
+_DOC_LENGTHS_VIEW = f"""
+SELECT p.id AS paper_id,
+       {_little_endian("b.lengths", "(p.doc & 255) * 4 + 1", 4)} AS doc_len
+FROM papers p
+JOIN doc_length_blocks b ON b.block = p.doc >> {LENGTHS_BITS}
+"""
+
+VIEWS: Final[dict[str, str]] = {
+    "authors": """
+SELECT p.id AS paper_id, a.position, a.name
+FROM paper_authors a
+JOIN papers p ON p.doc = a.doc
+""",
+    "identifiers": """
+SELECT p.id AS paper_id, i.scheme, i.value
+FROM paper_identifiers i
+JOIN papers p ON p.doc = i.doc
+""",
+    "citations": """
+SELECT citing.id AS citing_id, cited.id AS cited_id, e.asserted_by
+FROM citation_edges e
+JOIN papers citing ON citing.doc = e.citing_doc
+JOIN papers cited ON cited.doc = e.cited_doc
+""",
+    "unresolved_citations": """
+SELECT p.id AS paper_id, u.missing_id,
+       CASE u.asserted_by WHEN 1 THEN 'references' ELSE 'cited_by' END AS direction
+FROM unresolved_edges u
+JOIN papers p ON p.doc = u.doc
+""",
+    "citation_counts": """
+SELECT p.id AS paper_id, d.n_references, d.n_cited_by
+FROM citation_degrees d
+JOIN papers p ON p.doc = d.doc
+""",
+    "postings": _POSTINGS_VIEW,
+    "doc_lengths": _DOC_LENGTHS_VIEW,
+}
+"""View name to its SELECT. `postings` is one flat SELECT on purpose: behind a UNION the constraint
+on `term` would not reach the blocks, and a BM25 query would decode the whole index."""
+
+VIEW_COLUMNS: Final[dict[str, dict[str, str]]] = {
+    "authors": {
+        "paper_id": "the paper",
+        "position": "place in the list of authors, from 1",
+        "name": "the name as the record has it",
+    },
+    "identifiers": {
+        "paper_id": "the paper",
+        "scheme": "doi, arxiv, pmid, ...",
+        "value": "the identifier in its scheme's normal form",
+    },
+    "citations": {
+        "citing_id": "the paper that cites",
+        "cited_id": "the paper that is cited",
+        "asserted_by": "bits: 1 = the citing paper's record says so, 2 = the cited one's",
+    },
+    "unresolved_citations": {
+        "paper_id": "the paper whose record names the missing work",
+        "missing_id": "id of a work that is not in the store",
+        "direction": "references: the paper cites it; cited_by: it cites the paper",
+    },
+    "citation_counts": {
+        "paper_id": "the paper; papers without any citation have no row",
+        "n_references": "papers of the store that it cites",
+        "n_cited_by": "papers of the store that cite it",
+    },
+    "postings": {
+        "term": "the term; always constrain it: the view cannot be searched by paper",
+        "paper_id": "a paper that holds the term",
+        "tf": "how often it occurs there",
+    },
+    "doc_lengths": {
+        "paper_id": "the paper",
+        "doc_len": "tokens of its title and abstract",
+    },
+}
+
+CONTRACT: Final[tuple[str, ...]] = (
+    "papers",
+    *VIEWS,
+    "terms",
+    "corpus_stats",
+    "corpus_events",
+    "query_log",
+    "query_log_hits",
+    "retrieval_configs",
+    "settings",
+)
+"""The tables and views that people with a SQL shell may rely on."""
+
+
+def create_views(connection: Connection) -> None:
+    """Create every view; the tables exist, the views do not."""
+    for name, select in VIEWS.items():
+        connection.exec_driver_sql(f"CREATE VIEW {name} AS{select.rstrip()}")
+
+
+def fill_integers(connection: Connection) -> None:
+    """Fill the table `integers`; it is empty."""
+    connection.exec_driver_sql(
+        f"""
+        INSERT INTO integers (n)
+        WITH RECURSIVE count (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM count
+                                     WHERE n < {max(BLOCK_POSTINGS, BLOCK_SPAN) - 1})
+        SELECT n FROM count
+        """
+    )

@@ -1,0 +1,238 @@
+"""The one row of `corpus_stats`, and the rows of `corpus_events` and `settings`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import OperationalError
+
+from litstore.database.engine import Database
+
+STATS_SQL: Final = text("""
+SELECT n_docs, total_tokens, min_year, max_year, n_citations,
+       analyzer, analyzer_version, next_doc, generation
+FROM corpus_stats
+""")
+
+# Papers and years are counted by index look-ups and deltas; nothing here scans the corpus.
+UPDATE_SQL: Final = text("""
+UPDATE corpus_stats
+SET n_docs = n_docs + :docs,
+    total_tokens = total_tokens + :tokens,
+    n_citations = n_citations + :citations,
+    next_doc = max(next_doc, :next_doc),
+    min_year = (SELECT min(year) FROM papers WHERE year IS NOT NULL),
+    max_year = (SELECT max(year) FROM papers WHERE year IS NOT NULL),
+    generation = generation + 1
+RETURNING generation
+""")
+
+RESET_SQL: Final = text("""
+UPDATE corpus_stats
+SET n_docs = :n_docs,
+    total_tokens = :total_tokens,
+    analyzer_version = :analyzer_version,
+    n_citations = (SELECT count(*) FROM citation_edges),
+    next_doc = max(next_doc, (SELECT coalesce(max(doc), 0) + 1 FROM papers)),
+    min_year = (SELECT min(year) FROM papers WHERE year IS NOT NULL),
+    max_year = (SELECT max(year) FROM papers WHERE year IS NOT NULL),
+    generation = generation + 1
+RETURNING generation
+""")
+
+OPEN_EVENT_SQL: Final = text("""
+INSERT INTO corpus_events (event_no, kind, label, started_at, finished_at, first_generation,
+                           last_generation, n_new, n_updated, n_deleted)
+SELECT coalesce(max(event_no), 0) + 1, :kind, :label, :started_at, :now, :generation,
+       :generation, :new, :updated, :deleted
+FROM corpus_events
+RETURNING event_no
+""")
+
+EXTEND_EVENT_SQL: Final = text("""
+UPDATE corpus_events
+SET finished_at = :now, last_generation = :generation, n_new = n_new + :new,
+    n_updated = n_updated + :updated, n_deleted = n_deleted + :deleted
+WHERE event_no = :event_no
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusStats:
+    """What the formulas need of the corpus as a whole, and its state.
+
+    n_docs: papers (N). total_tokens: sum of document lengths. min_year, max_year: of the known
+    years, None where none is known. n_citations: edges between papers of the store. analyzer,
+    analyzer_version: the recipe of the index. next_doc: the next document number. generation: grows
+    with every committed change.
+    """
+
+    n_docs: int
+    total_tokens: int
+    min_year: int | None
+    max_year: int | None
+    n_citations: int
+    analyzer: str
+    analyzer_version: int
+    next_doc: int
+    generation: int
+
+    @property
+    def avg_doc_len(self) -> float:
+        """Mean document length in tokens; 0.0 for an empty corpus."""
+        return self.total_tokens / self.n_docs if self.n_docs else 0.0
+
+
+def read(connection: Connection) -> CorpusStats:
+    """Return the statistics as this transaction sees them."""
+    return CorpusStats(*connection.execute(STATS_SQL).one())
+
+
+def advance(
+    connection: Connection, *, docs: int, tokens: int, citations: int, next_doc: int
+) -> int:
+    """Add these differences to the statistics and return the new generation."""
+    return int(
+        connection.execute(
+            UPDATE_SQL,
+            {"docs": docs, "tokens": tokens, "citations": citations, "next_doc": next_doc},
+        ).scalar_one()
+    )
+
+
+def reset(connection: Connection, *, n_docs: int, total_tokens: int, analyzer_version: int) -> int:
+    """Set the statistics to what a rebuild counted and return the new generation."""
+    return int(
+        connection.execute(
+            RESET_SQL,
+            {
+                "n_docs": n_docs,
+                "total_tokens": total_tokens,
+                "analyzer_version": analyzer_version,
+            },
+        ).scalar_one()
+    )
+
+
+class Event:
+    """A load, delete or rebuild as a row of `corpus_events`, written with its first commit.
+
+    `label` names what was loaded (a file's name, never its folder).
+    """
+
+    def __init__(self, kind: str, label: str | None = None) -> None:
+        self.kind = kind
+        self.label = label
+        self.started_at = utc_now()
+        self._event_no: int | None = None
+
+    def record(
+        self, connection: Connection, generation: int, *, new: int = 0, updated: int = 0,
+        deleted: int = 0,
+    ) -> int:  # fmt: skip
+        """Write or extend the row inside this transaction; return the row's number."""
+        bound = {
+            "kind": self.kind, "label": self.label, "started_at": self.started_at,
+            "now": utc_now(), "generation": generation, "new": new, "updated": updated,
+            "deleted": deleted, "event_no": self._event_no,
+        }  # fmt: skip
+        if self._event_no is None:
+            del bound["event_no"]
+            return int(connection.execute(OPEN_EVENT_SQL, bound).scalar_one())
+        for name in ("kind", "label", "started_at"):
+            del bound[name]
+        connection.execute(EXTEND_EVENT_SQL, bound)
+        return self._event_no
+
+    def committed(self, event_no: int) -> None:
+        """The transaction that wrote the row has been committed: later ones extend it."""
+        self._event_no = event_no
+
+
+COUNTS_SQL: Final = text("""
+SELECT (SELECT count(*) FROM terms),
+       (SELECT coalesce(sum(doc_freq), 0) FROM terms),
+       (SELECT count(*) FROM unresolved_edges),
+       (SELECT count(*) FROM query_log)
+""")
+
+TABLE_BYTES_SQL: Final = text("""
+SELECT coalesce(i.tbl_name, d.name) AS table_name, sum(d.pgsize) AS n_bytes
+FROM dbstat('main', 1) d
+LEFT JOIN sqlite_master i ON i.name = d.name
+GROUP BY 1
+ORDER BY 2 DESC
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStats:
+    """Counts and sizes of a store.
+
+    n_docs papers, n_terms distinct terms, n_postings (term, paper) pairs, n_citations edges between
+    papers, n_unresolved citations to works outside; table_bytes is empty where this build of SQLite
+    cannot tell (no dbstat), else bytes by table, its indexes included.
+    """
+
+    path: str
+    schema: str
+    corpus: CorpusStats
+    n_terms: int
+    n_postings: int
+    n_unresolved: int
+    n_queries: int
+    file_bytes: int
+    table_bytes: dict[str, int]
+
+
+def read_stats(connection: Connection, database: Database) -> StoreStats:
+    """Return the counts and sizes as this transaction sees them."""
+    pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+    size = connection.exec_driver_sql("PRAGMA page_size").scalar_one()
+    schema = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
+    n_terms, n_postings, n_unresolved, n_queries = connection.execute(COUNTS_SQL).one()
+    return StoreStats(
+        path=database.path,
+        schema=schema,
+        corpus=read(connection),
+        n_terms=n_terms,
+        n_postings=n_postings,
+        n_unresolved=n_unresolved,
+        n_queries=n_queries,
+        file_bytes=pages * size,
+        table_bytes=_table_bytes(connection),
+    )
+
+
+def _table_bytes(connection: Connection) -> dict[str, int]:
+    try:
+        rows = connection.execute(TABLE_BYTES_SQL).all()
+    except OperationalError:
+        return {}
+    return dict(tuple(row) for row in rows)
+
+
+def utc_now() -> str:
+    """The time in UTC with milliseconds, as ISO 8601 text that sorts."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def setting(connection: Connection, name: str) -> str | None:
+    """The value of a switch that lives in the file; None where it was never set."""
+    return connection.execute(
+        text("SELECT value FROM settings WHERE name = :name"), {"name": name}
+    ).scalar_one_or_none()
+
+
+def change_setting(connection: Connection, name: str, value: str) -> None:
+    """Set a switch that lives in the file."""
+    connection.execute(
+        text(
+            "INSERT INTO settings (name, value) VALUES (:name, :value) "
+            "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        ),
+        {"name": name, "value": value},
+    )

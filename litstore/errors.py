@@ -1,0 +1,122 @@
+"""Every error litstore raises on purpose, in one tree.
+
+::
+
+    LitstoreError
+    ├── ConfigError            a setting is outside its range
+    ├── QueryError             a query that cannot be run
+    ├── RecordError            one record of the input cannot be loaded; the rest can
+    ├── InputError             an input file cannot be read at all
+    ├── UnknownPaperError      no paper has this id
+    └── StoreError             the file behind the store
+        ├── NotAStoreError     missing, or not a litstore file
+        ├── NewerSchemaError   written by a newer litstore
+        ├── DamagedStoreError  the file's content contradicts itself
+        ├── StoreLockedError   another process holds the write lock; try again
+        ├── ReadOnlyStoreError a write was asked of a store that cannot be written
+        ├── StoreFullError     the disk, or the file's size limit, is full
+        ├── MigrationError     the schema could not be brought up to date
+        └── SqlRefusedError    a statement of `litstore sql` was refused or ran too long
+
+Each message names the thing at fault and, where there is one, the remedy; the evidence (path, line,
+id) also stands in attributes, so that a program need not parse the text.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class LitstoreError(Exception):
+    """The root: catching it catches everything litstore raises on purpose.
+
+    `retryable` is true where the same call may succeed later without any change.
+    """
+
+    retryable: ClassVar[bool] = False
+
+
+class ConfigError(LitstoreError, ValueError):
+    """A setting is outside its legal range; the message gives the range."""
+
+
+class QueryError(LitstoreError, ValueError):
+    """A query that cannot be run: not text, or too long to score."""
+
+
+class RecordError(LitstoreError, ValueError):
+    """One record cannot be loaded.
+
+    `source` names the file or stream, `line` counts from 1; either may be unknown. `reason` is the
+    message without them.
+    """
+
+    def __init__(self, reason: str, *, source: str | None = None, line: int | None = None) -> None:
+        self.reason = reason
+        self.source = source
+        self.line = line
+        super().__init__(reason)
+
+    def __str__(self) -> str:
+        where = ":".join(str(part) for part in (self.source, self.line) if part is not None)
+        return f"{where}: {self.reason}" if where else self.reason
+
+
+class InputError(LitstoreError):
+    """An input file cannot be read at all (missing, a folder, not permitted)."""
+
+    def __init__(self, message: str, *, source: str | None = None) -> None:
+        self.source = source
+        super().__init__(message)
+
+
+class UnknownPaperError(LitstoreError, LookupError):
+    """No paper of the store has this id (`paper_id`)."""
+
+    def __init__(self, paper_id: str) -> None:
+        self.paper_id = paper_id
+        super().__init__(f"no paper has the id {paper_id!r}")
+
+
+class StoreError(LitstoreError):
+    """Something is wrong with the file behind the store; `path` says which."""
+
+    def __init__(self, message: str, *, path: str | None = None) -> None:
+        self.path = path
+        super().__init__(message)
+
+
+class NotAStoreError(StoreError):
+    """The file is missing, or is not a litstore file."""
+
+
+class NewerSchemaError(StoreError):
+    """The file was written by a newer litstore than this one."""
+
+
+class DamagedStoreError(StoreError):
+    """The file's content contradicts itself."""
+
+
+class StoreLockedError(StoreError):
+    """Another process holds the write lock and did not let go in time."""
+
+    retryable = True
+
+
+class ReadOnlyStoreError(StoreError):
+    """A write was asked of a store that is open for reading only."""
+
+
+class StoreFullError(StoreError):
+    """The disk is full; what was committed before is kept."""
+
+    retryable = True
+
+
+class MigrationError(StoreError):
+    """The schema could not be brought up to date; the old state is kept."""
+
+
+class SqlRefusedError(StoreError):
+    """A statement given to `litstore sql` was refused, was wrong, or ran too long."""

@@ -1,0 +1,193 @@
+"""The stored form of the index, and the pure functions that pack and unpack it.
+
+On disk
+-------
+``terms(term_no, term, doc_freq)`` is the vocabulary. A term's postings stand in one or more rows of
+``posting_blocks``, whose key ``block`` is ``term_no << 32 | first_doc``, so that reading a term is
+one range scan. Rows of a term cover disjoint, ascending ranges of document numbers. (The key is one
+INTEGER and not a pair because SQLite keeps up to 4 KB of a row with an integer key on its page, but
+only 1 KB of a WITHOUT ROWID row: measured on 114,517 papers, 3.8 bytes a posting against 6.2.)
+Within a row, slot ``i`` has
+
+* a document number: ``first_doc + offset[i]``, offsets ascending, little-endian, ``offset_width``
+  (2 or 4) bytes each in ``offsets``; or, in a *dense* row (``offset_width`` 0, ``offsets`` NULL),
+  simply ``first_doc + i``;
+* a term frequency: byte ``i`` of ``tfs``. 0 (only in dense rows) means the paper does not hold the
+  term; 255 is an escape: the frequency is 255 or more and stands in
+  ``posting_overflow(term_no, doc, tf)``.
+
+A sparse posting costs 3 or 5 bytes, a dense slot 1. A row is dense where that is no larger than the
+sparse form. A row with 4-byte offsets holds fewer than SMALL postings unless its span needs no
+more than one row anyway: longer lists are cut where the span would pass 65,535. Fixed width keeps
+it readable twice over: numpy takes it with ``frombuffer``, and plain SQL with ``substr`` and
+``hex`` (the view ``postings``).
+
+``doc_length_blocks(block, lengths)``: the length of document ``d`` is u32 number ``d & 255`` of
+row ``d >> 8``; 0 for numbers without a paper.
+
+Rows are at most 4,096 postings (12 KiB) or 8,192 dense slots, so that adding or deleting one paper
+rewrites a few KiB for each of its terms, and the SQL view, for which SQLite reads a row's bytes
+anew for every posting, stays quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from litstore.database.schema import BLOCK_POSTINGS, BLOCK_SPAN, LENGTHS_BITS, TF_ESCAPE
+from litstore.errors import DamagedStoreError
+
+SMALL: Final = 48
+"""A sparse run shorter than this may span more than 65,535 documents in one row: 5 bytes a posting
+cost less than the overhead of another row."""
+
+_WIDTHS: Final[dict[int, np.dtype[np.unsignedinteger]]] = {2: np.dtype("<u2"), 4: np.dtype("<u4")}
+_NEEDS_SPLIT: Final = -1
+LENGTHS_PER_BLOCK: Final = 1 << LENGTHS_BITS
+
+Docs = NDArray[np.int64]
+TermFreqs = NDArray[np.int64]
+
+
+class Block(NamedTuple):
+    """One row of `posting_blocks`, its key taken apart."""
+
+    term_no: int
+    first_doc: int
+    n_slots: int
+    offset_width: int
+    offsets: bytes | None
+    tfs: bytes
+
+    @property
+    def key(self) -> int:
+        """The row's key: term number and first document in one number."""
+        return self.term_no << 32 | self.first_doc
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Postings of several rows, flat: element i says that `docs[i]` holds a term `tfs[i]` times.
+
+    docs: int64 array of shape (n,). tfs: int64 array of shape (n,), 1 to 255, where 255 stands for
+    a frequency in `posting_overflow`. rows: int64 array of shape (n,), which of the given rows each
+    posting came from, ascending.
+    """
+
+    docs: Docs
+    tfs: TermFreqs
+    rows: NDArray[np.int64]
+
+
+def decode(blocks: Sequence[Block]) -> Postings:
+    """Unpack rows, keeping their order.
+
+    Raises DamagedStoreError where a row contradicts itself.
+    """
+    if not blocks:
+        nothing = np.zeros(0, dtype=np.int64)
+        return Postings(nothing, nothing, nothing)
+    _check(blocks)
+    _, firsts, n_slots, widths, offset_blobs, tf_blobs = zip(*blocks, strict=True)
+    sizes = np.array(n_slots, dtype=np.int64)
+    rows = np.repeat(np.arange(len(blocks)), sizes)
+    width = np.repeat(np.array(widths, dtype=np.int64), sizes)
+    offsets = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    for w, dtype in _WIDTHS.items():
+        joined = b"".join(blob for blob, its in zip(offset_blobs, widths, strict=True) if its == w)
+        offsets[width == w] = np.frombuffer(joined, dtype=dtype)
+    docs = np.repeat(np.array(firsts, dtype=np.int64), sizes) + offsets
+    tfs = np.frombuffer(b"".join(tf_blobs), dtype=np.uint8).astype(np.int64)
+    there = tfs > 0
+    return Postings(docs[there], tfs[there], rows[there])
+
+
+def _check(blocks: Sequence[Block]) -> None:
+    for block in blocks:
+        _, _, n_slots, width, offsets, tfs = block
+        needed = n_slots * width
+        if len(tfs) != n_slots or width not in (0, 2, 4) or len(offsets or b"") != needed:
+            raise _damaged(block)
+
+
+def _damaged(block: Block) -> DamagedStoreError:
+    return DamagedStoreError(
+        f"the postings of term number {block.term_no} from document {block.first_doc} on are "
+        "damaged; run: litstore rebuild"
+    )
+
+
+def encode(
+    terms: NDArray[np.int64], docs: Docs, tfs: TermFreqs, runs: NDArray[np.int64]
+) -> Iterator[Block]:
+    """Pack postings into rows.
+
+    terms, docs, tfs: int64 arrays of shape (n,), sorted by term, then doc. runs: int64 array of
+    shape (n_runs,), ascending starts of the stretches that must not share a row (each of one term).
+    """
+    ends = np.append(runs[1:], len(docs))
+    bases = docs[runs]
+    spans = docs[ends - 1] - bases + 1
+    counts = ends - runs
+    offsets = docs - np.repeat(bases, counts)
+    as_u2, as_u4 = offsets.astype("<u2").tobytes(), offsets.astype("<u4").tobytes()
+    as_tf = np.minimum(tfs, TF_ESCAPE).astype(np.uint8).tobytes()
+    # Nearly all runs of a batch are a few postings of a rare term: one row, cut from the buffers.
+    narrow = spans <= 0x10000
+    dense = (spans <= BLOCK_SPAN) & (3 * counts >= spans)
+    simple = ~dense & np.where(narrow, counts <= BLOCK_POSTINGS, counts < SMALL)
+    width = np.where(simple, np.where(narrow, 2, 4), np.where(counts == 1, 0, _NEEDS_SPLIT))
+    columns = (runs, ends, terms[runs], bases, counts, width)
+    for start, end, term, base, count, w in zip(*(c.tolist() for c in columns), strict=True):
+        if w == _NEEDS_SPLIT:
+            yield from _split(term, docs[start:end], tfs[start:end])
+        elif w == 0:
+            yield Block(term, base, count, 0, None, as_tf[start:end])
+        else:
+            packed = as_u2[2 * start : 2 * end] if w == 2 else as_u4[4 * start : 4 * end]
+            yield Block(term, base, count, w, packed, as_tf[start:end])
+
+
+def _split(term: int, docs: Docs, tfs: TermFreqs) -> Iterator[Block]:
+    """Pack one run that may need several rows; each step takes at least one posting."""
+    at, n = 0, len(docs)
+    clipped = np.minimum(tfs, TF_ESCAPE).astype(np.uint8)
+    while at < n:
+        base = int(docs[at])
+        end = int(np.searchsorted(docs, base + BLOCK_SPAN))
+        span = int(docs[end - 1]) - base + 1
+        # A few postings on their own, with others far behind, share a row of 4-byte offsets.
+        if 3 * (end - at) >= span and (end - at >= SMALL or end == n):
+            slots = np.zeros(span, dtype=np.uint8)
+            slots[docs[at:end] - base] = clipped[at:end]
+            yield Block(term, base, span, 0, None, slots.tobytes())
+        else:
+            end, width = _sparse_end(docs, at)
+            packed = (docs[at:end] - base).astype(_WIDTHS[width]).tobytes()
+            yield Block(term, base, end - at, width, packed, clipped[at:end].tobytes())
+        at = end
+
+
+def _sparse_end(docs: Docs, at: int) -> tuple[int, int]:
+    """Where the sparse row that starts at `at` ends, and how wide its offsets are."""
+    base, full = docs[at], min(len(docs), at + BLOCK_POSTINGS)
+    narrow_end = min(int(np.searchsorted(docs, base + 0x10000)), full)
+    if narrow_end == len(docs) or narrow_end - at >= SMALL:
+        return narrow_end, 2
+    end = min(len(docs), at + SMALL - 1)
+    return end, 2 if end <= narrow_end else 4
+
+
+def decode_lengths(blob: bytes) -> NDArray[np.uint32]:
+    """Unpack one row of `doc_length_blocks`: u32 array of shape (256,).
+
+    Raises DamagedStoreError for a row of another size.
+    """
+    if len(blob) != 4 * LENGTHS_PER_BLOCK:
+        raise DamagedStoreError("a row of document lengths is damaged; run: litstore rebuild")
+    return np.frombuffer(blob, dtype="<u4")

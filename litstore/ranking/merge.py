@@ -1,0 +1,66 @@
+"""The blend: lexical and graph results become one list, ranked by a small sum.
+
+``final = w_bm25 * bm25_norm + w_graph * graph_score + w_recency * recency_score``, added left to
+right. All functions are pure, on arrays of one entry per candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from litstore.config import RetrievalConfig
+
+Floats = NDArray[np.float64]
+
+GRAPH_SCORES: Final = (1.0, 0.6, 0.3)
+"""Worth of a paper at 0, 1 and 2 hops from the nearest seed."""
+
+
+def graph_scores(hops: NDArray[np.int64]) -> Floats:
+    """1.0, 0.6, 0.3 for 0, 1, 2 hops; array of shape (n,) in, array of shape (n,) out."""
+    return np.array(GRAPH_SCORES)[hops]
+
+
+def recency_scores(years: Floats, first: int | None, last: int | None) -> Floats:
+    """A linear ramp from 0.0 in the corpus's first known year to 1.0 in its last.
+
+    years: float64 array of shape (n,), NaN where unknown. first, last: of the whole corpus, None
+    where no year is known. An unknown year scores 0.0. Where all known years are equal they score
+    1.0.
+    """
+    if first is None or last is None:
+        return np.zeros(len(years))
+    ramp = np.ones(len(years)) if first == last else (years - first) / (last - first)
+    return np.where(np.isnan(years), 0.0, ramp)
+
+
+def normalised(bm25_scores: Floats, largest: float) -> Floats:
+    """Raw BM25 divided by the largest among the seeds; 0.0 throughout where that is 0."""
+    return bm25_scores / largest if largest > 0 else np.zeros(len(bm25_scores))
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """The parts and their sum: float64 arrays of shape (n,), in the order of the candidates."""
+
+    bm25_norm: Floats
+    graph: Floats
+    recency: Floats
+    final: Floats
+
+
+def blend(config: RetrievalConfig, bm25_norm: Floats, graph: Floats, recency: Floats) -> Blend:
+    """Add up the weighted parts."""
+    final = config.w_bm25 * bm25_norm + config.w_graph * graph + config.w_recency * recency
+    return Blend(bm25_norm, graph, recency, final)
+
+
+def ranking(final: Floats, ids: Sequence[str]) -> list[int]:
+    """Positions of the candidates, best first: score down, then paper id up (by code point)."""
+    scores = final.tolist()
+    return sorted(range(len(ids)), key=lambda at: (-scores[at], ids[at]))

@@ -1,0 +1,287 @@
+"""RetrievalClient: BM25 finds the seeds, the citation walk expands them, one list is ranked."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol, overload
+
+from sqlalchemy import Connection
+
+from litstore.config import RetrievalConfig
+from litstore.database import stats
+from litstore.database.engine import MEMORY
+from litstore.database.stats import CorpusStats
+from litstore.errors import LitstoreError, QueryError
+from litstore.paper import Paper
+from litstore.querylog.record import (
+    KEPT_CHARS,
+    KEPT_HITS,
+    LoggedConfig,
+    LoggedHit,
+    LoggedQuery,
+    digest,
+    new_query_id,
+)
+from litstore.ranking.explain import Explanation
+from litstore.ranking.hits import RankedPaper, RetrievalResult
+from litstore.retrieval import explain
+from litstore.retrieval.passes import Ranking, Stopwatch, rank
+from litstore.store import Store
+
+
+class SearchesPapers(Protocol):
+    """What the specification's constructor takes as a client: anything with `search`."""
+
+    def search(self, query: str) -> Iterable[Paper]:
+        """Return papers for a query."""
+
+
+class RetrievalClient:
+    """Searches a store in two passes and explains what it returns.
+
+    `RetrievalClient(store, config)` is the everyday form. `RetrievalClient(arxiv, s2, corpus,
+    config)`, the specification's, loads the corpus (papers, or a mapping to papers) into a store in
+    memory and is otherwise the same; the two clients are kept but never called by `search`.
+
+    client: who searches, for the log. log: whether this client's searches are logged.
+    """
+
+    @overload
+    def __init__(
+        self,
+        store: Store,
+        config: RetrievalConfig | None = None,
+        *,
+        client: str = "python",
+        log: bool = True,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        arxiv: SearchesPapers,
+        s2: SearchesPapers,
+        corpus: Iterable[Paper] | Mapping[str, Paper],
+        config: RetrievalConfig | None = None,
+        *,
+        client: str = "python",
+        log: bool = True,
+    ) -> None: ...
+
+    def __init__(self, *args: Any, client: str = "python", log: bool = True, **named: Any) -> None:
+        given = _bind(args, named)
+        config = given.get("config")
+        if config is not None and not isinstance(config, RetrievalConfig):
+            raise TypeError(f"config must be a RetrievalConfig, not {type(config).__name__}")
+        self.config = config if config is not None else RetrievalConfig()
+        self.arxiv = given.get("arxiv")
+        self.s2 = given.get("s2")
+        self.store: Store = given["store"] if "store" in given else _in_memory(given["corpus"])
+        self.client = client
+        self.log = log
+
+    def search(self, query: str, limit: int | None = None) -> RetrievalResult:
+        """Search the store; see RetrievalResult for what comes back.
+
+        limit: return at most this many papers; it cuts `ranked` and nothing else. None returns the
+        whole list. A query without tokens, or without a match, gives an empty result.
+
+        Raises QueryError for a query that is not text, or too long, or a limit below 0.
+        """
+        if limit is not None and (isinstance(limit, bool) or limit < 0):
+            raise QueryError(f"limit must be at least 0, not {limit}")
+        watch = Stopwatch()
+        query_id, at = new_query_id(), stats.utc_now()
+        try:
+            with self.store.database.read() as connection:
+                found = rank(connection, self.store.index, query, self.config, watch)
+                ranked = self._hydrate(connection, found, limit)
+        except LitstoreError as error:
+            self._log_failure(query, query_id, at, limit, error, watch)
+            raise
+        watch.lap("hydrate")
+        result = _result(query, found, ranked, self.config, watch)
+        if self._log(result, found, query_id=query_id, at=at, limit=limit):
+            result = replace(result, query_id=query_id)
+        return result
+
+    def explain(self, query: str, paper_id: str) -> Explanation:
+        """Return every part of one paper's score for a query, as a tree; nothing is logged.
+
+        The root's value equals the paper's final score exactly; it is 0.0, and says so, for a
+        paper that the search does not return. Raises UnknownPaperError for an unknown id.
+        """
+        with self.store.database.read() as connection:
+            found = rank(connection, self.store.index, query, self.config, Stopwatch())
+            return explain.explain(connection, found, self.config, paper_id)
+
+    def _hydrate(
+        self, connection: Connection, found: Ranking, limit: int | None
+    ) -> list[RankedPaper]:
+        order = found.order[:limit]
+        docs = found.docs[order].tolist()
+        papers = self.store.read_docs(connection, docs)
+        return [
+            RankedPaper(
+                paper=replace(papers[doc], source="merged"),
+                bm25_score=hit.bm25_score,
+                graph_distance=hit.graph_distance,
+                recency_score=hit.recency_score,
+                final_score=hit.final_score,
+                bm25_norm=hit.bm25_norm,
+                graph_score=hit.graph_score,
+                rank=hit.rank,
+            )
+            for doc, hit in zip(docs, _hits(found, len(order)), strict=True)
+        ]
+
+    def _log(
+        self, result: RetrievalResult, found: Ranking, *, query_id: str, at: str, limit: int | None
+    ) -> bool:
+        if not self.log:
+            return False
+        distinct = len(dict.fromkeys(found.scores.tokens))
+        passes = result.passes_ms
+        status = "ok" if result.hit_count else "no_match" if result.n_tokens else "empty"
+        config = logged_config(self.config, found.corpus)
+        entry = LoggedQuery(
+            query_id=query_id,
+            at=at,
+            client=self.client,
+            query=_loggable(result.query),
+            query_hash=digest(" ".join(found.scores.tokens)),
+            config=config.fingerprint,
+            generation=result.generation,
+            status=status,
+            limit_given=limit,
+            n_tokens=result.n_tokens,
+            n_unknown_terms=len(result.unknown_terms),
+            unknown_term_share=len(result.unknown_terms) / distinct if distinct else 0.0,
+            hit_count=result.hit_count,
+            lexical_count=result.lexical_count,
+            graph_count=result.graph_count,
+            graph_truncated=result.graph_truncated,
+            zero_result=int(not result.hit_count),
+            average_score=result.average_score,
+            top_score=result.top_score,
+            top_bm25=result.top_bm25,
+            mean_bm25=result.mean_bm25,
+            score_margin=result.score_margin,
+            wall_time_ms=result.wall_time_ms,
+            parse_ms=passes["parse"],
+            lexical_ms=passes["lexical"],
+            graph_ms=passes["graph"],
+            merge_ms=passes["merge"],
+            hydrate_ms=passes["hydrate"],
+        )
+        return self.store.query_log.record(entry, _hits(found, KEPT_HITS), config)
+
+    def _log_failure(
+        self, query: object, query_id: str, at: str, limit: int | None, error: LitstoreError,
+        watch: Stopwatch,
+    ) -> None:  # fmt: skip
+        if not self.log or not isinstance(query, str):
+            return
+        try:
+            with self.store.database.read() as connection:
+                corpus = stats.read(connection)
+        except LitstoreError:
+            return
+        config = logged_config(self.config, corpus)
+        entry = LoggedQuery(
+            query_id=query_id, at=at, client=self.client, query=_loggable(query),
+            query_hash=digest(query), config=config.fingerprint, generation=corpus.generation,
+            status="error", error=type(error).__name__, limit_given=limit,
+            wall_time_ms=watch.total_ms(),
+        )  # fmt: skip
+        self.store.query_log.record(entry, [], config)
+
+
+def _bind(args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """Tell the two forms of the constructor apart, as a call of either signature would."""
+    store_form = "store" in named or (bool(args) and isinstance(args[0], Store))
+    names = ("store", "config") if store_form else ("arxiv", "s2", "corpus", "config")
+    if len(args) > len(names):
+        raise TypeError(f"at most {len(names)} positional arguments expected: {', '.join(names)}")
+    given = dict(zip(names, args, strict=False))
+    for name, value in named.items():
+        if name not in names or name in given:
+            raise TypeError(f"unexpected or repeated argument {name!r}")
+        given[name] = value
+    missing = [name for name in names[:-1] if name not in given]
+    if missing:
+        raise TypeError(
+            f"missing {', '.join(missing)}: RetrievalClient(store, config) or "
+            "RetrievalClient(arxiv, s2, corpus, config)"
+        )
+    return given
+
+
+def _in_memory(corpus: Iterable[Paper] | Mapping[str, Paper]) -> Store:
+    store = Store.open(MEMORY)
+    report = store.load(corpus.values() if isinstance(corpus, Mapping) else corpus)
+    if report.errors:
+        store.close()
+        raise report.errors[0]
+    return store
+
+
+def _hits(found: Ranking, count: int) -> list[LoggedHit]:
+    """The first `count` of the ranked list, as numbers only."""
+    blend = found.blend
+    return [
+        LoggedHit(
+            rank=rank,
+            paper_id=found.ids[at],
+            final_score=float(blend.final[at]),
+            bm25_score=float(found.bm25[at]),
+            bm25_norm=float(blend.bm25_norm[at]),
+            graph_distance=int(found.hops[at]),
+            graph_score=float(blend.graph[at]),
+            recency_score=float(blend.recency[at]),
+        )
+        for rank, at in enumerate(found.order[:count], 1)
+    ]
+
+
+def _result(
+    query: str, found: Ranking, ranked: list[RankedPaper], config: RetrievalConfig, watch: Stopwatch
+) -> RetrievalResult:
+    final = [float(found.blend.final[at]) for at in found.order]
+    seeds = found.seed_scores
+    return RetrievalResult(
+        ranked=ranked,
+        hit_count=len(final),
+        # fsum rounds once, so the mean does not depend on the order of the list.
+        average_score=math.fsum(final) / len(final) if final else 0.0,
+        top_score=final[0] if final else 0.0,
+        query=query,
+        lexical_count=len(seeds),
+        graph_count=len(final) - len(seeds),
+        graph_truncated=found.n_truncated,
+        top_bm25=seeds[0] if seeds else 0.0,
+        mean_bm25=math.fsum(seeds) / len(seeds) if seeds else 0.0,
+        score_margin=final[0] - final[1] if len(final) > 1 else 0.0,
+        n_tokens=len(found.scores.tokens),
+        unknown_terms=found.scores.unknown_terms(),
+        generation=found.corpus.generation,
+        config=config,
+        passes_ms=watch.laps,
+        wall_time_ms=watch.total_ms(),
+    )
+
+
+def _loggable(query: str) -> str:
+    """The query as SQLite can store it, cut to the logged length."""
+    return query[:KEPT_CHARS].replace("\x00", "").encode("utf-8", "replace").decode()
+
+
+def logged_config(config: RetrievalConfig, corpus: CorpusStats) -> LoggedConfig:
+    """Ranking and recipe as the log keeps them."""
+    recipe = {"analyzer": corpus.analyzer, "analyzer_version": corpus.analyzer_version}
+    return LoggedConfig(
+        config.canonical_json(), json.dumps(recipe, sort_keys=True, separators=(",", ":"))
+    )

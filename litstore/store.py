@@ -1,0 +1,235 @@
+"""The face of a store: what `litstore.open` returns."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from sqlalchemy import Connection
+
+from litstore import ingest
+from litstore import verify as check
+from litstore.citations import CitationGraph, edges
+from litstore.database import migrate, papers, readonly, stats
+from litstore.database.engine import MEMORY, Database
+from litstore.database.readonly import SqlResult
+from litstore.database.stats import StoreStats, read_stats
+from litstore.errors import UnknownPaperError
+from litstore.index import BM25Index
+from litstore.ingest import Incoming, LoadReport
+from litstore.paper import Paper
+from litstore.querylog import QueryLog
+from litstore.verify import Problem
+
+PAGE: Final = 1_000
+"""Papers are streamed this many at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The citation neighbourhood of one paper, each list sorted by id.
+
+    references: papers of the store that it cites. cited_by: papers of the store that cite it.
+    unresolved: ids of cited or citing works that are not in the store.
+    """
+
+    references: list[str]
+    cited_by: list[str]
+    unresolved: list[str]
+
+
+class Store:
+    """One literature store: a corpus, its index, its citation graph and its query log in one file.
+
+    Use `litstore.open`; close it, or use it as a context manager. It may be shared between threads.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.index = BM25Index(self)
+        self.graph = CitationGraph(self)
+        self._query_log = QueryLog(database)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        read_only: bool | None = None,
+        create: bool = True,
+    ) -> Store:
+        """Open the store at `path`, making it if there is none; see `litstore.open`."""
+        where = os.fspath(path) if path is not None else default_path()
+        if path is None and create and where != MEMORY:
+            Path(where).parent.mkdir(parents=True, exist_ok=True)
+        return cls(migrate.open_database(where, read_only=read_only, create=create))
+
+    @property
+    def path(self) -> str:
+        """The file, or ":memory:"."""
+        return self.database.path
+
+    @property
+    def read_only(self) -> bool:
+        """Whether changes are refused."""
+        return self.database.read_only
+
+    def load(
+        self,
+        incoming: Iterable[Incoming],
+        *,
+        label: str | None = None,
+        on_batch: Callable[[LoadReport], None] | None = None,
+    ) -> LoadReport:
+        """Load papers, or mappings such as decoded JSON objects, in bounded memory.
+
+        The same id again replaces the paper; what is unchanged is not rewritten. A bad record does
+        not stop the load: it is counted and described in the report. label names the load in
+        `corpus_events`; on_batch sees the running report after each committed batch.
+
+        Raises StoreLockedError, StoreFullError, ReadOnlyStoreError; committed batches stay.
+        """
+        report = ingest.load(self.database, incoming, label=label, on_batch=on_batch)
+        self.database.checkpoint()
+        return report
+
+    def delete(self, *ids: str) -> list[str]:
+        """Delete papers; return the ids that were there."""
+        return ingest.delete(self.database, ids)
+
+    def paper(self, paper_id: str) -> Paper:
+        """Return one paper; UnknownPaperError if the store does not have it.
+
+        `references` and `citations` are what both ends say, works outside the store included.
+        """
+        found = self.papers([paper_id])
+        if not found:
+            raise UnknownPaperError(paper_id)
+        return found[0]
+
+    def papers(self, ids: Iterable[str]) -> list[Paper]:
+        """Return those of these papers that the store has, in the given order."""
+        wanted = list(ids)
+        with self.database.read() as connection:
+            known = papers.find(connection, wanted)
+            read = self.read_docs(connection, [key.doc for key in known.values()])
+        return [read[known[paper_id].doc] for paper_id in wanted if paper_id in known]
+
+    def __contains__(self, paper_id: object) -> bool:
+        with self.database.read() as connection:
+            return isinstance(paper_id, str) and paper_id in papers.find(connection, [paper_id])
+
+    def __iter__(self) -> Iterator[Paper]:
+        """Every paper in the order of loading, streamed; each page is one snapshot."""
+        last = 0
+        while True:
+            with self.database.read() as connection:
+                docs = papers.docs_after(connection, last, PAGE)
+                read = self.read_docs(connection, docs)
+            if not docs:
+                return
+            yield from (read[doc] for doc in docs)
+            last = docs[-1]
+
+    def __len__(self) -> int:
+        with self.database.read() as connection:
+            return stats.read(connection).n_docs
+
+    def read_docs(self, connection: Connection, docs: list[int]) -> dict[int, Paper]:
+        """Return whole papers by document number, inside a transaction of the caller's."""
+        return edges.with_links(connection, papers.read(connection, docs))
+
+    def neighbours(self, paper_id: str) -> Neighbours:
+        """Return whom a paper cites and who cites it; UnknownPaperError for an unknown id."""
+        with self.database.read() as connection:
+            known = papers.find(connection, [paper_id])
+            if paper_id not in known:
+                raise UnknownPaperError(paper_id)
+            doc = known[paper_id].doc
+            paper = self.read_docs(connection, [doc])[doc]
+            linked = {*paper.references, *paper.citations}
+            inside = papers.find(connection, linked)
+        return Neighbours(
+            [other for other in paper.references if other in inside],
+            [other for other in paper.citations if other in inside],
+            sorted(linked.difference(inside)),
+        )
+
+    def postings(self, term: str) -> list[tuple[str, int]]:
+        """Return (paper id, term frequency) of every paper that holds `term`, by paper id.
+
+        `term` is spelt as the index spells it: see `litstore.tokenise`.
+        """
+        return self.index.postings(term)
+
+    def term_freqs(self, paper_id: str) -> dict[str, int]:
+        """Return the terms of one paper with their frequencies, by analysing its text again."""
+        paper = self.paper(paper_id)
+        with self.database.read() as connection:
+            tokens = ingest.analyzer_of(stats.read(connection))(paper.text)
+        return dict(sorted(Counter(tokens).items()))
+
+    def stats(self) -> StoreStats:
+        """Return counts, sizes and the state of the corpus."""
+        with self.database.read() as connection:
+            return read_stats(connection, self.database)
+
+    @property
+    def query_log(self) -> QueryLog:
+        """The log of every search."""
+        return self._query_log
+
+    def verify(self, *, on_papers: Callable[[int], None] | None = None) -> list[Problem]:
+        """Recompute everything from the papers; return the first differences, [] if none.
+
+        on_papers is called with the number of papers checked so far.
+        """
+        with self.database.read() as connection:
+            return check.verify(connection, on_papers=on_papers)
+
+    def rebuild(self, *, on_papers: Callable[[int], None] | None = None) -> int:
+        """Build index and degrees anew from the papers, all or nothing; return the generation."""
+        generation = ingest.rebuild(self.database, on_papers=on_papers)
+        self.database.checkpoint()
+        return generation
+
+    def backup(self, destination: str | os.PathLike[str]) -> str:
+        """Copy the store as it is at this moment into a new file; return its path."""
+        return migrate.backup(self.database, os.fspath(destination))
+
+    def sql(self, statement: str, *, max_rows: int = 1_000, timeout_s: float = 10.0) -> SqlResult:
+        """Run one read-only SQL statement; SqlRefusedError for anything that could write."""
+        return readonly.run(self.database, statement, max_rows=max_rows, timeout_s=timeout_s)
+
+    def close(self) -> None:
+        """Close the file. The store cannot be used afterwards."""
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({self.path!r}{', read_only=True' if self.read_only else ''})"
+
+
+def default_path() -> str:
+    """Where a store is if nobody says: $LITSTORE_DB, else litstore.db in the user's data folder."""
+    named = os.environ.get("LITSTORE_DB")
+    if named:
+        return named
+    import platformdirs
+
+    return str(Path(platformdirs.user_data_dir("litstore", appauthor=False)) / "litstore.db")

@@ -1,0 +1,301 @@
+"""Is everything in the file what it should be? Recomputed from the papers, in bounded memory.
+
+For each term, the postings that the papers imply and those that are stored are summed up as a
+fingerprint each (a sum of hashes, so order does not matter); only where two differ are the postings
+themselves compared. That keeps the check's memory near the size of the vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, text
+
+from litstore.citations import edges
+from litstore.database import papers, stats
+from litstore.database.schema import TF_ESCAPE
+from litstore.database.stats import CorpusStats
+from litstore.index import search, writer
+from litstore.index.postings import Block, decode
+from litstore.text import ANALYZERS, Analyzer
+
+SHOWN: Final = 20
+"""A report lists this many differences at most."""
+PAGE: Final = 5_000
+
+ALL_BLOCKS_SQL: Final = """
+SELECT block >> 32, block & 2147483647, n_slots, offset_width, offsets, tfs
+FROM posting_blocks
+ORDER BY block
+"""
+
+DEGREE_DIFFERENCES_SQL: Final = """
+WITH counted AS (
+    SELECT doc, sum(is_citing) AS n_references, sum(is_cited) AS n_cited_by
+    FROM (SELECT citing_doc AS doc, 1 AS is_citing, 0 AS is_cited FROM citation_edges
+          UNION ALL
+          SELECT cited_doc, 0, 1 FROM citation_edges)
+    GROUP BY doc
+)
+SELECT p.id, coalesce(c.n_references, 0), coalesce(c.n_cited_by, 0),
+       coalesce(d.n_references, 0), coalesce(d.n_cited_by, 0)
+FROM papers p
+LEFT JOIN counted c ON c.doc = p.doc
+LEFT JOIN citation_degrees d ON d.doc = p.doc
+WHERE coalesce(c.n_references, 0) <> coalesce(d.n_references, 0)
+   OR coalesce(c.n_cited_by, 0) <> coalesce(d.n_cited_by, 0)
+ORDER BY p.id
+"""
+
+RESOLVABLE_SQL: Final = """
+SELECT p.id, u.missing_id
+FROM unresolved_edges u
+JOIN papers found ON found.id = u.missing_id
+JOIN papers p ON p.doc = u.doc
+ORDER BY 1, 2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One difference: `where` (postings, doc_lengths, ...), and what is expected and stored.
+
+    repairable: `rebuild` mends it; otherwise restore a backup or load the papers again.
+    """
+
+    where: str
+    message: str
+    repairable: bool = True
+
+
+def verify(
+    connection: Connection, *, on_papers: Callable[[int], None] | None = None
+) -> list[Problem]:
+    """Compare everything that is stored with what the papers imply; the first differences."""
+    corpus = stats.read(connection)
+    checks = (
+        _sqlite(connection),
+        _index(connection, corpus, on_papers or (lambda _: None)),
+        _citations(connection, corpus),
+        _records(connection),
+    )
+    return list(islice((problem for found in checks for problem in found), SHOWN))
+
+
+def _sqlite(connection: Connection) -> Iterator[Problem]:
+    for (line,) in connection.exec_driver_sql(f"PRAGMA integrity_check({SHOWN})"):
+        if line != "ok":
+            yield Problem("file", line, repairable=False)
+    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+        message = f"row {row} of {table} points to a row of {parent} that is not there"
+        yield Problem("file", message, repairable=False)
+
+
+class _Fingerprints:
+    """Per term: how many postings, and the sum of their hashes."""
+
+    def __init__(self) -> None:
+        self.of: dict[Any, tuple[int, int]] = {}
+
+    def add(
+        self, names: list[Any], where: NDArray[np.int64], docs: NDArray[np.int64],
+        tfs: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        sums = np.zeros(len(names), dtype=np.uint64)
+        np.add.at(sums, where, _hashes(docs, tfs))
+        counts = np.bincount(where, minlength=len(names))
+        for name, n, total in zip(names, counts.tolist(), sums.tolist(), strict=True):
+            n_before, before = self.of.get(name, (0, 0))
+            self.of[name] = (n_before + n, (before + total) & 0xFFFF_FFFF_FFFF_FFFF)
+
+
+def _hashes(docs: NDArray[np.int64], tfs: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Mix (doc, tf) into 64 bits (the finaliser of splitmix64)."""
+    mixed = (docs.astype(np.uint64) << np.uint64(32)) + tfs.astype(np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _index(
+    connection: Connection, corpus: CorpusStats, on_papers: Callable[[int], None]
+) -> Iterator[Problem]:
+    analyzer = ANALYZERS.get(corpus.analyzer)
+    if analyzer is None or analyzer.version != corpus.analyzer_version:
+        yield Problem("recipe", f"unknown analyzer {corpus.analyzer} {corpus.analyzer_version}")
+        return
+    stored_lens = search.read_doc_lens(connection, corpus)
+    expected = _Fingerprints()
+    seen = np.zeros(len(stored_lens), dtype=bool)
+    n_docs = tokens = 0
+    for page in papers.stream_texts(connection, PAGE):
+        batch = writer.analyse((content for _, content in page), analyzer)
+        docs = np.array([doc for doc, _ in page], dtype=np.int64)
+        expected.add(batch.vocabulary, batch.terms, np.repeat(docs, batch.sizes), batch.tfs)
+        n_docs += len(docs)
+        tokens += int(batch.doc_lens.sum())
+        inside = docs < len(stored_lens)
+        seen[docs[inside]] = True
+        yield from _length_problems(connection, docs, batch.doc_lens, stored_lens)
+        on_papers(n_docs)
+    for doc in np.flatnonzero((stored_lens > 0) & ~seen)[:SHOWN].tolist():
+        yield Problem("doc_lengths", f"document {doc} has a length but no paper")
+    yield from _total_problems(connection, corpus, n_docs, tokens)
+    yield from _posting_problems(connection, analyzer, expected)
+
+
+def _length_problems(
+    connection: Connection,
+    docs: NDArray[np.int64],
+    doc_lens: NDArray[np.int64],
+    stored: NDArray[np.uint32],
+) -> Iterator[Problem]:
+    held = np.where(docs < len(stored), stored[np.minimum(docs, len(stored) - 1)], 0)
+    wrong = np.flatnonzero(held != doc_lens)[:SHOWN]
+    if len(wrong):
+        ids, _ = papers.keys(connection, docs[wrong])
+        for at, paper_id in zip(wrong.tolist(), ids, strict=True):
+            message = f"{paper_id!r}: {doc_lens[at]} tokens in the paper, {held[at]} stored"
+            yield Problem("doc_lengths", message)
+
+
+def _total_problems(
+    connection: Connection, corpus: CorpusStats, n_docs: int, tokens: int
+) -> Iterator[Problem]:
+    first, last = connection.exec_driver_sql("SELECT min(year), max(year) FROM papers").one()
+    top = connection.exec_driver_sql("SELECT coalesce(max(doc), 0) FROM papers").scalar_one()
+    for name, expected in (
+        ("n_docs", n_docs),
+        ("total_tokens", tokens),
+        ("min_year", first),
+        ("max_year", last),
+        ("next_doc", max(top + 1, corpus.next_doc)),
+    ):
+        found = getattr(corpus, name)
+        if found != expected:
+            yield Problem("corpus_stats", f"{name}: {expected} in the papers, {found} stored")
+
+
+def _posting_problems(
+    connection: Connection, analyzer: Analyzer, expected: _Fingerprints
+) -> Iterator[Problem]:
+    stored = _stored_fingerprints(connection)
+    vocabulary = {
+        term: (number, doc_freq)
+        for term, number, doc_freq in connection.exec_driver_sql(
+            "SELECT term, term_no, doc_freq FROM terms"
+        )
+    }
+    doubtful = []
+    for term in sorted(expected.of.keys() | vocabulary.keys()):
+        number, doc_freq = vocabulary.pop(term, (None, 0))
+        in_papers = expected.of.get(term, (0, 0))
+        if stored.of.pop(number, (0, 0)) != in_papers:
+            doubtful.append((term, number))
+        elif doc_freq != in_papers[0]:
+            message = f"df of {term!r}: {in_papers[0]} in the papers, {doc_freq} stored"
+            yield Problem("terms", message)
+        elif in_papers[0] == 0:
+            yield Problem("terms", f"{term!r} is in no paper")
+    for number in list(stored.of)[:SHOWN]:
+        yield Problem("postings", f"rows of term number {number}, which is not in the vocabulary")
+    yield from _explain_postings(connection, analyzer, doubtful[:SHOWN])
+
+
+def _stored_fingerprints(connection: Connection) -> _Fingerprints:
+    large = {
+        (term, doc): tf
+        for term, doc, tf in connection.exec_driver_sql(
+            "SELECT term_no, doc, tf FROM posting_overflow"
+        )
+    }
+    found = _Fingerprints()
+    rows = connection.exec_driver_sql(ALL_BLOCKS_SQL)
+    while page := rows.fetchmany(PAGE):
+        blocks = [Block(*row) for row in page]
+        held = decode(blocks)
+        names, where = np.unique([block.term_no for block in blocks], return_inverse=True)
+        tfs = held.tfs.copy()
+        for at in np.flatnonzero(tfs == TF_ESCAPE).tolist():
+            key = (blocks[int(held.rows[at])].term_no, int(held.docs[at]))
+            tfs[at] = large.get(key, TF_ESCAPE)
+        found.add(names.tolist(), where[held.rows], held.docs, tfs)
+    return found
+
+
+def _explain_postings(
+    connection: Connection, analyzer: Analyzer, doubtful: list[tuple[str, int | None]]
+) -> Iterator[Problem]:
+    """Tell, for terms known to differ, the first paper where they do."""
+    if not doubtful:
+        return
+    implied: dict[str, dict[int, int]] = {term: {} for term, _ in doubtful}
+    for page in papers.stream_texts(connection, PAGE):
+        for doc, content in page:
+            for token in analyzer(content):
+                if token in implied:
+                    implied[token][doc] = implied[token].get(doc, 0) + 1
+    terms = search.find_terms(connection, [term for term, _ in doubtful])
+    stored = search.read_postings(connection, terms)
+    for term, _ in doubtful:
+        docs, tfs = stored.get(term, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
+        held = dict(zip(docs.tolist(), tfs.tolist(), strict=True))
+        yield Problem("postings", _first_difference(connection, term, implied[term], held))
+
+
+def _first_difference(
+    connection: Connection, term: str, implied: dict[int, int], held: dict[int, int]
+) -> str:
+    for doc in sorted(implied.keys() | held.keys()):
+        if implied.get(doc, 0) != held.get(doc, 0):
+            rows = connection.execute(
+                text("SELECT id FROM papers WHERE doc = :doc"), {"doc": doc}
+            ).scalar_one_or_none()
+            where = repr(rows) if rows is not None else f"document {doc}, which has no paper"
+            return (
+                f"{term!r} in {where}: tf {implied.get(doc, 0)} in the paper, "
+                f"{held.get(doc, 0)} stored"
+            )
+    return f"{term!r}: the same posting is stored twice"
+
+
+def _citations(connection: Connection, corpus: CorpusStats) -> Iterator[Problem]:
+    for paper_id, out, into, out_stored, into_stored in connection.exec_driver_sql(
+        DEGREE_DIFFERENCES_SQL
+    ):
+        yield Problem(
+            "citation_counts",
+            f"{paper_id!r}: cites {out} and is cited by {into}, "
+            f"but {out_stored} and {into_stored} are stored",
+        )
+    for paper_id, missing in connection.exec_driver_sql(RESOLVABLE_SQL):
+        message = (
+            f"{paper_id!r} and {missing!r} are both in the store, but their link is unresolved"
+        )
+        yield Problem("unresolved_citations", message)
+    n_edges = connection.exec_driver_sql("SELECT count(*) FROM citation_edges").scalar_one()
+    if n_edges != corpus.n_citations:
+        message = f"n_citations: {n_edges} edges, {corpus.n_citations} stored"
+        yield Problem("corpus_stats", message)
+
+
+def _records(connection: Connection) -> Iterator[Problem]:
+    """Each paper, with the citations that its own record asserts, still has its content hash."""
+    last = 0
+    while docs := papers.docs_after(connection, last, PAGE):
+        last = docs[-1]
+        read = edges.with_links(connection, papers.read(connection, docs), own_only=True)
+        hashes = papers.hashes(connection, docs)
+        for doc in docs:
+            if papers.content_hash(read[doc]) != hashes[doc]:
+                yield Problem(
+                    "papers",
+                    f"{read[doc].id!r} is not what was loaded: its content or its citations were "
+                    "changed; load it again",
+                    repairable=False,
+                )

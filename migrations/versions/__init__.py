@@ -1,0 +1,1 @@
+"""One module per released revision of the schema; never edited afterwards."""

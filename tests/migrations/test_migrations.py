@@ -1,0 +1,578 @@
+"""The migrations make what the metadata makes, lose no row, and fail without a trace.
+
+`tests/golden/schema-N.sql` is a small store as the release with schema N left it. A new revision
+gets one too: `python tests/migrations/test_migrations.py` upgrades the newest dump and writes it;
+rows for new tables are added by hand.
+"""
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from io import StringIO
+from pathlib import Path
+from typing import IO
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+
+from litstore.database import engine, migrate, schema
+from litstore.database.engine import Database
+from litstore.errors import (
+    DamagedStoreError,
+    MigrationError,
+    NewerSchemaError,
+    NotAStoreError,
+    ReadOnlyStoreError,
+    StoreLockedError,
+)
+
+ROOT = Path(__file__).parent.parent.parent
+GOLDEN = ROOT / "tests" / "golden"
+MIGRATIONS = Path(migrate.scripts())
+
+INTEGERS = (
+    "INSERT INTO integers (n) WITH RECURSIVE count (n) AS (SELECT 0 UNION ALL SELECT n + 1"
+    " FROM count WHERE n < 8191) SELECT n FROM count;"
+)
+
+SCRATCH = '''
+"""A revision that only a test knows."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "9999"
+down_revision = {head!r}
+
+
+def upgrade():
+{upgrade}
+
+
+def downgrade():
+    pass
+'''
+
+REBUILD_PAPERS = """
+    with op.batch_alter_table("papers", recreate="always") as papers:
+        papers.add_column(sa.Column("retracted", sa.Integer(), server_default="0", nullable=False))
+        papers.alter_column("source", nullable=True)
+"""
+REBUILD_EDGES = """
+    with op.batch_alter_table("citation_edges", recreate="always") as edges:
+        edges.add_column(sa.Column("weight", sa.REAL(), nullable=True))
+"""
+HALF_WAY = """
+    op.create_table("half_made", sa.Column("n", sa.Integer(), primary_key=True))
+    op.execute("UPDATE papers SET title = upper(title)")
+    op.execute("DELETE FROM paper_authors")
+    op.execute("PRAGMA application_id = 7")
+"""
+FAILURES = {
+    "python": "    raise ValueError('in the middle')",
+    "sql": "    op.execute('INSERT INTO no_such_table VALUES (1)')",
+    "constraint": "    op.execute('UPDATE corpus_stats SET id = 2')",
+    "reference": "    op.execute(\"INSERT INTO paper_authors VALUES (77, 1, 'nobody')\")",
+    "view": "    op.execute('CREATE TABLE citations (n INTEGER)')",
+}
+
+
+def restore(revision: str, path: Path) -> None:
+    """Make the store that the release with this schema left."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript((GOLDEN / f"schema-{revision}.sql").read_text("utf-8"))
+        connection.execute("PRAGMA journal_mode = WAL")
+
+
+def dump(path: Path | str) -> list[str]:
+    """Everything a file holds, as statements that make it again."""
+    with closing(sqlite3.connect(path)) as connection:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        statements = [f"PRAGMA application_id = {application};"]
+        for line in connection.iterdump():
+            if not line.startswith('INSERT INTO "integers"'):
+                statements.append(line)
+            elif INTEGERS not in statements:
+                statements.append(INTEGERS)
+    return statements
+
+
+def inserts(path: Path) -> list[str]:
+    """The rows of a file, as statements that make them again."""
+    return [line for line in dump(path) if line.startswith("INSERT")]
+
+
+def shape(path: Path | str) -> dict[str, object]:
+    """Every table, index and view, and what SQLite says of each table's columns and keys.
+
+    Rebuilding a table shuffles its constraints, so their order does not count.
+    """
+    found: dict[str, object] = {}
+    with closing(sqlite3.connect(path)) as connection:
+        for name, kind, table, sql in connection.execute(
+            "SELECT name, type, tbl_name, sql FROM sqlite_master"
+        ).fetchall():
+            found[name] = (kind, table, clauses(sql or "", name))
+            if kind == "index":
+                found[f"{name}, columns"] = list(
+                    connection.execute(f'PRAGMA index_xinfo("{name}")')
+                )
+        for _, name, *flags in connection.execute("PRAGMA table_list").fetchall():
+            found[f"{name}, flags"] = flags
+            found[f"{name}, columns"] = list(connection.execute(f'PRAGMA table_xinfo("{name}")'))
+            for pragma in ("index_list", "foreign_key_list"):
+                keys = connection.execute(f'PRAGMA {pragma}("{name}")')
+                found[f"{name}, {pragma}"] = sorted(key[1:] for key in keys)
+    return found
+
+
+def clauses(sql: str, name: str) -> list[str]:
+    """The lines of a statement; a table that was renamed has got quotes around its name."""
+    return sorted(line.strip("\t ,") for line in sql.replace(f'"{name}"', name).splitlines())
+
+
+def rows(path: Path | str, sql: str) -> list[tuple]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def version(path: Path) -> str | None:
+    with closing(Database(str(path))) as database:
+        return migrate.revision(database)
+
+
+def run(path: Path, to: str = "head", *, down: bool = False) -> None:
+    with closing(Database(str(path))) as database:
+        migrate.run_migrations(database, to=to, down=down)
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """A store made from the metadata."""
+    path = tmp_path / "fresh.db"
+    migrate.open_database(str(path)).close()
+    return path
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    """A store at the newest schema with rows in every table."""
+    path = tmp_path / "filled.db"
+    restore(migrate.HEAD, path)
+    return path
+
+
+@pytest.fixture
+def add_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Adds the revision 9999, with this body, to a copy of the migrations."""
+
+    def add(upgrade: str) -> None:
+        folder = tmp_path / "100% migrations"
+        shutil.copytree(MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        text = SCRATCH.format(head=migrate.HEAD, upgrade=upgrade)
+        (folder / "versions" / "9999_scratch.py").write_text(text, "utf-8")
+        monkeypatch.setattr(migrate, "scripts", lambda: str(folder))
+        monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "9999"))
+        monkeypatch.setattr(migrate, "HEAD", "9999")
+
+    return add
+
+
+class TestHistory:
+    def test_the_list_of_revisions_is_the_scripts_from_one_base_to_one_head(self) -> None:
+        scripts = ScriptDirectory(str(MIGRATIONS))
+        oldest_first = [script.revision for script in scripts.walk_revisions()][::-1]
+        assert list(migrate.REVISIONS) == oldest_first
+        assert scripts.get_heads() == [migrate.HEAD]
+
+    def test_a_migrated_file_has_the_schema_of_a_fresh_one(
+        self, tmp_path: Path, fresh: Path
+    ) -> None:
+        migrated = tmp_path / "migrated.db"
+        run(migrated)
+        assert shape(fresh) == shape(migrated)
+        assert inserts(fresh) == inserts(migrated)
+        for pragma in ("application_id", "journal_mode"):
+            assert rows(fresh, f"PRAGMA {pragma}") == rows(migrated, f"PRAGMA {pragma}")
+        assert rows(migrated, "SELECT count(*), min(n), max(n) FROM integers") == [(8192, 0, 8191)]
+
+    def test_nothing_is_left_for_autogenerate_to_find(self, tmp_path: Path) -> None:
+        path = tmp_path / "migrated.db"
+        run(path)
+        with closing(Database(str(path))) as database, database.read() as connection:
+            context = MigrationContext.configure(connection)
+            assert compare_metadata(context, schema.metadata) == []
+
+    def test_up_down_and_up_again(self, tmp_path: Path) -> None:
+        """Down to the base leaves an empty file; up again makes the same store."""
+        path = tmp_path / "migrated.db"
+        run(path)
+        first = dump(path)
+        run(path, "base", down=True)
+        assert rows(path, "SELECT name FROM sqlite_master") == []
+        assert version(path) is None
+        run(path)
+        assert first == dump(path)
+
+    def test_running_them_again_changes_nothing(self, filled: Path) -> None:
+        before = dump(filled)
+        run(filled)
+        assert before == dump(filled)
+
+    def test_they_say_nothing(self, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        run(tmp_path / "migrated.db")
+        assert tuple(capfd.readouterr()) == ("", "")
+
+
+class TestData:
+    def test_a_rebuilt_parent_keeps_the_rows_of_its_children(
+        self, filled: Path, add_revision: Callable[[str], None]
+    ) -> None:
+        """With foreign keys on, dropping the old `papers` would delete all that cascades."""
+        counts = {name: self.count(filled, name) for name in schema.metadata.tables}
+        assert 0 not in counts.values()
+        views = {view: rows(filled, f"SELECT * FROM {view}") for view in schema.VIEWS}
+        papers = rows(filled, "SELECT * FROM papers")
+        add_revision(REBUILD_PAPERS)
+        with closing(migrate.open_database(str(filled))) as database:
+            assert migrate.revision(database) == "9999"
+        assert counts == {name: self.count(filled, name) for name in schema.metadata.tables}
+        assert views == {view: rows(filled, f"SELECT * FROM {view}") for view in schema.VIEWS}
+        assert [(*row, 0) for row in papers] == rows(filled, "SELECT * FROM papers")
+
+    @staticmethod
+    def count(path: Path, table: str) -> int:
+        return rows(path, f"SELECT count(*) FROM {table}")[0][0]
+
+    def test_a_rebuilt_table_keeps_its_checks_keys_and_kind(
+        self, filled: Path, add_revision: Callable[[str], None]
+    ) -> None:
+        before = shape(filled)
+        add_revision(REBUILD_PAPERS + REBUILD_EDGES)
+        run(filled)
+        after = shape(filled)
+        assert {name: what for name, what in before.items() if not self.rebuilt(name)} == {
+            name: what for name, what in after.items() if not self.rebuilt(name)
+        }
+        assert (
+            before["citation_edges, foreign_key_list"] == after["citation_edges, foreign_key_list"]
+        )
+        for table, added in (("papers", 1), ("citation_edges", 1)):
+            kind, n_columns, *flags = before[f"{table}, flags"]
+            assert [kind, n_columns + added, *flags] == after[f"{table}, flags"]
+            assert before[f"{table}, index_list"] == after[f"{table}, index_list"]
+        for check in ("ck_citation_edges_asserted_by", "ck_citation_edges_no_self_citation"):
+            assert f"CONSTRAINT {check} CHECK" in " ".join(after["citation_edges"][2])
+
+    @staticmethod
+    def rebuilt(name: str) -> bool:
+        return name.split(",")[0] in ("papers", "citation_edges")
+
+    def test_views_of_other_people_stay(
+        self, filled: Path, add_revision: Callable[[str], None]
+    ) -> None:
+        with closing(sqlite3.connect(filled)) as connection:
+            connection.execute('CREATE VIEW "my ""old"" ones" AS SELECT id FROM papers')
+        add_revision(REBUILD_PAPERS)
+        run(filled)
+        assert rows(filled, 'SELECT id FROM "my ""old"" ones" ORDER BY id') == [
+            ("echo",),
+            ("surge",),
+            ("tide",),
+        ]
+
+    def test_foreign_keys_are_on_again_afterwards(
+        self, filled: Path, add_revision: Callable[[str], None]
+    ) -> None:
+        add_revision(REBUILD_PAPERS)
+        with closing(migrate.open_database(str(filled))) as database, database.write() as writing:
+            writing.exec_driver_sql("DELETE FROM papers WHERE id = 'tide'")
+        assert self.count(filled, "paper_authors WHERE doc = 1") == 0
+
+
+class TestFailure:
+    @pytest.mark.parametrize("failure", FAILURES)
+    def test_a_failed_migration_changes_nothing_and_names_its_backup(
+        self,
+        failure: str,
+        filled: Path,
+        add_revision: Callable[[str], None],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        before, old = dump(filled), migrate.HEAD
+        add_revision(HALF_WAY + REBUILD_PAPERS + FAILURES[failure])
+        with pytest.raises(MigrationError, match="nothing was changed") as caught:
+            migrate.open_database(str(filled))
+        backup = f"{filled}.backup-{old}"
+        assert backup in str(caught.value)
+        assert str(filled) == caught.value.path
+        assert before == dump(filled)
+        assert before == dump(backup)
+        monkeypatch.undo()
+        for path in (str(filled), backup):
+            with closing(migrate.open_database(path)) as database:
+                assert old == migrate.revision(database)
+
+    def test_a_lost_reference_is_named(
+        self, filled: Path, add_revision: Callable[[str], None]
+    ) -> None:
+        """SQLite does not watch references during a migration, so they are checked at its end."""
+        add_revision(FAILURES["reference"])
+        with pytest.raises(MigrationError, match="1 in paper_authors, to papers"):
+            run(filled)
+
+    def test_each_attempt_gets_its_own_backup(
+        self, filled: Path, add_revision: Callable[[str], None]
+    ) -> None:
+        old = migrate.HEAD
+        add_revision(FAILURES["python"])
+        for _ in range(2):
+            with pytest.raises(MigrationError):
+                migrate.open_database(str(filled))
+        backups = sorted(path.name for path in filled.parent.glob("*.backup-*"))
+        assert [f"filled.db.backup-{old}", f"filled.db.backup-{old}.2"] == backups
+
+    @pytest.mark.parametrize("taken", ["before the backup", "after the backup"])
+    def test_a_locked_store_is_not_migrated_and_can_be_tried_again(
+        self,
+        taken: str,
+        filled: Path,
+        add_revision: Callable[[str], None],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        add_revision(REBUILD_PAPERS)
+        monkeypatch.setattr(engine, "WRITE_WAIT_S", 0.05)
+        monkeypatch.setitem(Database.write.__wrapped__.__kwdefaults__, "wait_s", 0.05)
+        with closing(sqlite3.connect(filled, isolation_level=None)) as other:
+
+            def run_while_locked(database: Database, *, to: str) -> None:
+                other.execute("BEGIN IMMEDIATE")
+                run_migrations(database, to=to)
+
+            run_migrations = migrate.run_migrations
+            if taken == "before the backup":
+                other.execute("BEGIN IMMEDIATE")
+            else:
+                monkeypatch.setattr(migrate, "run_migrations", run_while_locked)
+            with pytest.raises(StoreLockedError):
+                migrate.open_database(str(filled))
+        monkeypatch.setattr(migrate, "run_migrations", run_migrations)
+        assert list(filled.parent.glob("*.backup-*")) == []
+        migrate.open_database(str(filled)).close()
+
+    def test_an_old_store_can_be_opened_by_several_at_once(
+        self, filled: Path, add_revision: Callable[[str], None]
+    ) -> None:
+        """One upgrades it, and nobody's backup gets in the way of another's."""
+        add_revision(REBUILD_PAPERS)
+        ready, opened = threading.Barrier(4), []
+
+        def open_it() -> None:
+            ready.wait()
+            with closing(migrate.open_database(str(filled))) as database:
+                opened.append(migrate.revision(database))
+
+        threads = [threading.Thread(target=open_it) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert opened == ["9999"] * 4
+
+    def test_stores_can_be_migrated_in_two_threads(
+        self, tmp_path: Path, add_revision: Callable[[str], None]
+    ) -> None:
+        """alembic itself is not made for that: it keeps the running migration in globals."""
+        paths = [tmp_path / f"{number}.db" for number in range(4)]
+        for path in paths:
+            restore(migrate.HEAD, path)
+        add_revision(REBUILD_PAPERS)
+        threads = [threading.Thread(target=run, args=(path,)) for path in paths]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [version(path) for path in paths] == ["9999"] * 4
+
+
+class TestRefusal:
+    def test_an_unknown_revision_is_a_newer_one(self, filled: Path) -> None:
+        with closing(sqlite3.connect(filled)) as connection, connection:
+            connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        before = dump(filled)
+        with pytest.raises(NewerSchemaError, match=r"schema 9999; .*upgrade litstore"):
+            migrate.open_database(str(filled))
+        assert before == dump(filled)
+
+    @pytest.mark.parametrize("opener", ["open_database", "run_migrations"])
+    def test_the_database_of_another_program_is_left_alone(
+        self, opener: str, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "other.db"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE bookmarks (url TEXT)")
+        before = path.read_bytes()
+        with pytest.raises(NotAStoreError, match="another program"):
+            run(path) if opener == "run_migrations" else migrate.open_database(str(path))
+        assert before == path.read_bytes()
+
+    def test_a_store_without_a_revision_is_damaged(self, filled: Path) -> None:
+        with closing(sqlite3.connect(filled)) as connection, connection:
+            connection.execute("DELETE FROM alembic_version")
+        with pytest.raises(DamagedStoreError, match="which schema"):
+            migrate.open_database(str(filled))
+
+    def test_an_older_schema_is_not_upgraded_for_reading_only(
+        self, filled: Path, add_revision: Callable[[str], None]
+    ) -> None:
+        before = dump(filled)
+        add_revision(REBUILD_PAPERS)
+        with pytest.raises(ReadOnlyStoreError, match="litstore db upgrade"):
+            migrate.open_database(str(filled), read_only=True)
+        assert before == dump(filled)
+        assert list(filled.parent.glob("*.backup-*")) == []
+
+    def test_opening_a_store_does_not_import_alembic(self, filled: Path) -> None:
+        """Importing it would take longer than a search."""
+        code = """
+import sys
+from litstore.database import migrate
+for path in sys.argv[1:]:
+    migrate.open_database(path).close()
+print("alembic" in sys.modules)
+"""
+        paths = (str(filled), str(filled.with_name("new.db")))
+        done = subprocess.run(
+            [sys.executable, "-c", code, *paths], capture_output=True, text=True, check=True
+        )
+        assert done.stdout == "False\n"
+
+
+class TestCommandLine:
+    """alembic's own command line, in a checkout."""
+
+    @staticmethod
+    def config(path: Path | None, *, stdout: IO[str] = sys.stdout) -> Config:
+        given = [f"db={path}"] if path else []
+        return Config(str(ROOT / "alembic.ini"), cmd_opts=Namespace(x=given), stdout=stdout)
+
+    def test_it_takes_the_path_from_x(self, tmp_path: Path, fresh: Path) -> None:
+        path = tmp_path / "migrated.db"
+        command.upgrade(self.config(path), "head")
+        assert shape(fresh) == shape(path)
+
+    def test_it_takes_the_path_from_the_environment(
+        self, tmp_path: Path, fresh: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "migrated.db"
+        monkeypatch.setenv("LITSTORE_DB", str(path))
+        command.upgrade(self.config(None), "head")
+        assert shape(fresh) == shape(path)
+
+    def test_it_asks_for_a_path(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("LITSTORE_DB", raising=False)
+        with pytest.raises(CommandError, match="-x db=PATH"):
+            command.upgrade(self.config(None), "head")
+
+    def test_it_checks_and_shows_without_changing_the_file(self, filled: Path) -> None:
+        before = dump(filled)
+        shown = StringIO()
+        command.check(self.config(filled))
+        command.current(self.config(filled, stdout=shown))
+        assert f"{migrate.HEAD} (head)\n" == shown.getvalue()
+        assert before == dump(filled)
+
+    def test_it_makes_no_sql_script(self, filled: Path) -> None:
+        with pytest.raises(CommandError, match="--sql"):
+            command.upgrade(self.config(filled), "head", sql=True)
+
+    def test_a_new_revision_is_a_script_that_runs(
+        self, tmp_path: Path, filled: Path, add_revision: Callable[[str], None]
+    ) -> None:
+        add_revision("    pass")
+        config = self.config(filled)
+        config.set_main_option("script_location", migrate.scripts().replace("%", "%%"))
+        command.upgrade(config, "head")
+        command.revision(config, message="try me", rev_id="99991")
+        script = Path(migrate.scripts()) / "versions" / "99991_try_me.py"
+        compile(script.read_text("utf-8"), script.name, "exec")
+        command.upgrade(config, "head")
+        assert version(filled) == "99991"
+
+
+@pytest.mark.parametrize("revision", migrate.REVISIONS)
+class TestGolden:
+    def test_a_store_of_each_release_is_kept_and_opens(self, revision: str, tmp_path: Path) -> None:
+        path = tmp_path / "old.db"
+        restore(revision, path)
+        with closing(migrate.open_database(str(path))) as database:
+            assert migrate.revision(database) == migrate.HEAD
+        fresh = tmp_path / "fresh.db"
+        migrate.open_database(str(fresh)).close()
+        assert shape(fresh) == shape(path)
+
+    def test_it_reads_as_it_was_written(self, revision: str, tmp_path: Path) -> None:
+        path = tmp_path / "old.db"
+        restore(revision, path)
+        migrate.open_database(str(path)).close()
+        assert rows(path, "SELECT id, year FROM papers ORDER BY id") == [
+            ("echo", None),
+            ("surge", 2004),
+            ("tide", 1998),
+        ]
+        assert rows(path, "SELECT citing_id, cited_id FROM citations ORDER BY 1, 2") == [
+            ("echo", "surge"),
+            ("echo", "tide"),
+            ("surge", "tide"),
+        ]
+        assert rows(path, "SELECT length(lengths) FROM doc_length_blocks") == [(4096,)]
+
+    @pytest.mark.parametrize(
+        ("term", "expected"),
+        [
+            pytest.param("tides", [("surge", 2), ("tide", 2)], id="dense"),
+            pytest.param("lagoon", [("tide", 2)], id="two-byte offsets"),
+            pytest.param("measured", [("surge", 1), ("tide", 1)], id="four-byte offsets"),
+            pytest.param("wave", [("echo", 260)], id="overflow"),
+        ],
+    )
+    def test_its_index_can_be_read(
+        self, revision: str, term: str, expected: list[tuple[str, int]], tmp_path: Path
+    ) -> None:
+        path = tmp_path / "old.db"
+        restore(revision, path)
+        migrate.open_database(str(path)).close()
+        assert expected == rows(
+            path, f"SELECT paper_id, tf FROM postings WHERE term = '{term}' ORDER BY paper_id"
+        )
+        (total,) = rows(path, "SELECT total_tokens FROM corpus_stats")[0]
+        lengths = dict(rows(path, "SELECT paper_id, doc_len FROM doc_lengths"))
+        assert lengths == {"echo": 1 + 260, "surge": 15, "tide": 13}
+        assert total == sum(lengths.values())
+
+
+def write_the_newest_dump(folder: Path) -> None:
+    """Upgrade the dump before the newest, and write it down as the newest one."""
+    target = GOLDEN / f"schema-{migrate.HEAD}.sql"
+    if target.exists():
+        raise SystemExit(f"{target} exists, and a released schema does not change")
+    restore(migrate.REVISIONS[-2], folder / "golden.db")
+    run(folder / "golden.db")
+    target.write_text("\n".join(dump(folder / "golden.db")) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as scratch:
+        write_the_newest_dump(Path(scratch))

@@ -1,0 +1,109 @@
+"""The README is true: its commands run, its examples print what it says."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import litstore
+from litstore.apps.cli.commands import HOMES
+from litstore.database import schema
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+PAPERS = """\
+{"id": "attention", "title": "Attention without recurrence", "abstract": "A sequence model that \
+is built on attention alone.", "year": 2017}
+{"id": "sparse", "title": "Sparse transformers", "abstract": "Sparse attention makes long \
+sequences affordable.", "year": 2019, "references": ["attention"]}
+{"id": "routing", "title": "Block selection by routing", "abstract": "Each query looks only at \
+the keys of its own cluster.", "year": 2021, "references": ["sparse", "kmeans"]}
+{"id": "soup", "title": \n"""
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of one language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def matches(expected: str, actual: str) -> bool:
+    """Whether the output is as promised, where "..." stands for anything on one line."""
+    pattern = re.escape(expected.rstrip()).replace(re.escape("..."), ".*?")
+    return re.fullmatch(pattern, actual.rstrip()) is not None
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tour's input."""
+    path = tmp_path_factory.mktemp("tour")
+    (path / "papers.jsonl").write_text(PAPERS, encoding="utf-8")
+    return path
+
+
+def shell(folder: Path, script: str) -> str:
+    """What the script prints, both streams as a terminal would show them."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env={**os.environ, "PATH": path, "LITSTORE_DB": "papers.db", "COLUMNS": "200"},
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_the_tour_prints_what_the_readme_says(folder: Path) -> None:
+    """Every command of the tour, in order, gives the output printed below it."""
+    steps = [
+        step
+        for block in blocks("console")
+        for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    ]
+    assert len(steps) == 7
+    for step in steps:
+        command, _, expected = step.partition("\n")
+        actual = shell(folder, command)
+        assert matches(expected, actual), f"$ {command}\n{actual}"
+
+
+def test_the_python_example_prints_what_the_readme_says(folder: Path) -> None:
+    """The Python example runs on the tour's store and prints the block below it."""
+    (folder / "example.py").write_text(blocks("python")[0], encoding="utf-8")
+    expected = README.split(blocks("python")[0])[1].split("```text\n")[1].split("```")[0]
+    assert shell(folder, f"{sys.executable} example.py") == expected
+
+
+def test_the_sql_examples_agree_with_the_search(folder: Path) -> None:
+    """BM25 in plain SQL is the engine's BM25, through `litstore sql` and the stock shell."""
+    statement = blocks("sql")[0]
+    with litstore.open(folder / "papers.db") as store:
+        expected = {hit.paper_id: hit.score for hit in store.index.search("sparse attention", 10)}
+        result = store.sql(statement)
+        assert dict(result.rows) == pytest.approx(expected, abs=1e-9)
+        assert store.sql(blocks("sql")[1]).rows[0][1] >= 1
+    if shutil.which("sqlite3"):
+        printed = shell(folder, f"sqlite3 -csv papers.db <<'EOF'\n{statement}\nEOF")
+        if "no such function: ln" not in printed:
+            rows = [line.split(",") for line in printed.splitlines()]
+            assert {row[0]: float(row[1]) for row in rows} == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_sql_contract_is_written_down() -> None:
+    """The README's table of tables and views names each one and all its columns, and no other."""
+    rows = re.findall(r"^\| `(\w+)` \| .*? \| (.*) \|$", README, re.MULTILINE)
+    written = {name: re.findall(r"`(\w+)`", columns) for name, columns in rows}
+    columns = {
+        name: [column.name for column in schema.metadata.tables[name].columns]
+        if name in schema.metadata.tables
+        else list(schema.VIEW_COLUMNS[name])
+        for name in schema.CONTRACT
+    }
+    assert written == columns
+
+
+def test_every_command_is_mentioned() -> None:
+    """The README speaks of every command."""
+    assert [name for name in HOMES if not re.search(rf"`[^`]*\b{name}\b", README)] == []
+    assert [name for name in HOMES if name not in README] == []
