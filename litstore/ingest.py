@@ -19,8 +19,8 @@ from litstore.citations import edges
 from litstore.database import papers, stats
 from litstore.database.engine import Database
 from litstore.database.papers import StoredKey
-from litstore.database.stats import CorpusStats, Event
-from litstore.errors import DamagedStoreError, RecordError
+from litstore.database.stats import Event
+from litstore.errors import RecordError
 from litstore.index import writer
 from litstore.index.writer import Batch
 from litstore.paper import Paper
@@ -157,21 +157,7 @@ def _prepare(database: Database, distinct: dict[str, Paper], hashes: dict[str, s
     with database.read() as connection:
         known = papers.find(connection, distinct)
         recipe = stats.read(connection)
-    return _analysed(distinct, hashes, known, analyzer_of(recipe))
-
-
-def analyzer_of(recipe: CorpusStats) -> Analyzer:
-    """The analyzer the index was built with.
-
-    Raises DamagedStoreError if this litstore does not have it in that version.
-    """
-    found = ANALYZERS.get(recipe.analyzer)
-    if found is None or found.version != recipe.analyzer_version:
-        raise DamagedStoreError(
-            f"the index was built with the analyzer {recipe.analyzer!r} version "
-            f"{recipe.analyzer_version}, which this litstore does not have; run: litstore rebuild"
-        )
-    return found
+    return _analysed(distinct, hashes, known, stats.analyzer_of(recipe))
 
 
 def _analysed(
@@ -261,8 +247,8 @@ def delete(database: Database, ids: Iterable[str]) -> list[str]:
             return []
         corpus = stats.read(connection)
         docs = [key.doc for key in known.values()]
-        removed = _texts_out(connection, docs, analyzer_of(corpus))
-        nothing: tuple[list[int], Batch] = ([], writer.analyse((), analyzer_of(corpus)))
+        removed = _texts_out(connection, docs, stats.analyzer_of(corpus))
+        nothing: tuple[list[int], Batch] = ([], writer.analyse((), stats.analyzer_of(corpus)))
         tokens = writer.apply(connection, removed=removed, added=nothing, next_doc=corpus.next_doc)
         deleted = {paper_id: key.doc for paper_id, key in known.items()}
         citations = edges.remove(connection, deleted)

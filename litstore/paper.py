@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from litstore import abstracts, fields
+from litstore import fields
 from litstore.errors import ConfigError, RecordError
 
 FIRST_YEAR: Final = 1000
@@ -51,6 +51,8 @@ class Paper:
 
     def sentences(self) -> list[str]:
         """Return the sentences of the abstract, in order."""
+        from litstore import abstracts
+
         return list(abstracts.sentences(self.abstract))
 
     def lead(self, n: int = 3) -> str:
@@ -60,6 +62,8 @@ class Paper:
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise ConfigError(f"n must be a whole number of at least 1, not {n!r}")
+        from litstore import abstracts
+
         return " ".join(abstracts.lead(self.abstract, n))
 
     @classmethod

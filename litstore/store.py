@@ -8,23 +8,24 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from sqlalchemy import Connection
 
-from litstore import ingest
-from litstore import verify as check
 from litstore.citations import CitationGraph, edges
-from litstore.database import migrate, papers, readonly, stats
+from litstore.database import migrate, papers, stats
 from litstore.database.engine import MEMORY, Database
-from litstore.database.readonly import SqlResult
-from litstore.database.stats import StoreStats, read_stats
 from litstore.errors import UnknownPaperError
 from litstore.index import BM25Index
-from litstore.ingest import Incoming, LoadReport
 from litstore.paper import Paper
 from litstore.querylog import QueryLog
-from litstore.verify import Problem
+
+# What only writing and checking need is imported there: a search does not wait for it.
+if TYPE_CHECKING:
+    from litstore.database.readonly import SqlResult
+    from litstore.database.stats import StoreStats
+    from litstore.ingest import Incoming, LoadReport
+    from litstore.verify import Problem
 
 PAGE: Final = 1_000
 """Papers are streamed this many at a time."""
@@ -94,12 +95,16 @@ class Store:
 
         Raises StoreLockedError, StoreFullError, ReadOnlyStoreError; committed batches stay.
         """
+        from litstore import ingest
+
         report = ingest.load(self.database, incoming, label=label, on_batch=on_batch)
         self.database.checkpoint()
         return report
 
     def delete(self, *ids: str) -> list[str]:
         """Delete papers; return the ids that were there."""
+        from litstore import ingest
+
         return ingest.delete(self.database, ids)
 
     def paper(self, paper_id: str) -> Paper:
@@ -171,13 +176,13 @@ class Store:
         """Return the terms of one paper with their frequencies, by analysing its text again."""
         paper = self.paper(paper_id)
         with self.database.read() as connection:
-            tokens = ingest.analyzer_of(stats.read(connection))(paper.text)
+            tokens = stats.analyzer_of(stats.read(connection))(paper.text)
         return dict(sorted(Counter(tokens).items()))
 
     def stats(self) -> StoreStats:
         """Return counts, sizes and the state of the corpus."""
         with self.database.read() as connection:
-            return read_stats(connection, self.database)
+            return stats.read_stats(connection, self.database)
 
     @property
     def query_log(self) -> QueryLog:
@@ -189,11 +194,15 @@ class Store:
 
         on_papers is called with the number of papers checked so far.
         """
+        from litstore import verify
+
         with self.database.read() as connection:
-            return check.verify(connection, on_papers=on_papers)
+            return verify.verify(connection, on_papers=on_papers)
 
     def rebuild(self, *, on_papers: Callable[[int], None] | None = None) -> int:
         """Build index and degrees anew from the papers, all or nothing; return the generation."""
+        from litstore import ingest
+
         generation = ingest.rebuild(self.database, on_papers=on_papers)
         self.database.checkpoint()
         return generation
@@ -204,6 +213,8 @@ class Store:
 
     def sql(self, statement: str, *, max_rows: int = 1_000, timeout_s: float = 10.0) -> SqlResult:
         """Run one read-only SQL statement; SqlRefusedError for anything that could write."""
+        from litstore.database import readonly
+
         return readonly.run(self.database, statement, max_rows=max_rows, timeout_s=timeout_s)
 
     def close(self) -> None:

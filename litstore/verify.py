@@ -18,7 +18,7 @@ from sqlalchemy import Connection, text
 
 from litstore.citations import edges
 from litstore.database import papers, stats
-from litstore.database.schema import TF_ESCAPE
+from litstore.database.layout import TF_ESCAPE
 from litstore.database.stats import CorpusStats
 from litstore.index import search, writer
 from litstore.index.postings import Block, decode

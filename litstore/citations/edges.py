@@ -17,8 +17,8 @@ from sqlalchemy import Connection, text
 
 from litstore.database import papers
 from litstore.database.engine import rows_as_json
-from litstore.database.schema import ASSERTED_BY_CITED as CITED
-from litstore.database.schema import ASSERTED_BY_CITING as CITING
+from litstore.database.layout import ASSERTED_BY_CITED as CITED
+from litstore.database.layout import ASSERTED_BY_CITING as CITING
 from litstore.paper import Paper
 
 PUT_EDGE_SQL: Final = """

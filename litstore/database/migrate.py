@@ -15,8 +15,9 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from litstore.database import engine, schema
+from litstore.database import engine
 from litstore.database.engine import MEMORY, Database
+from litstore.database.layout import APPLICATION_ID
 from litstore.errors import (
     DamagedStoreError,
     MigrationError,
@@ -118,7 +119,7 @@ def revision(database: Database) -> str | None:
         n_tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
         if application == 0 and n_tables == 0:
             return None
-        if application != schema.APPLICATION_ID:
+        if application != APPLICATION_ID:
             raise NotAStoreError(
                 f"{database.path} is another program's database, not a litstore file",
                 path=database.path,
@@ -143,12 +144,14 @@ def _read_version(connection: Connection) -> list[str]:
 
 
 def _make(database: Database, analyzer: str) -> None:
+    from litstore.database import schema
+
     _use_write_ahead_log(database)
     with database.write() as connection:
         # Another process may have made the store while this one waited for the lock.
         if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
             return
-        connection.exec_driver_sql(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+        connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
         schema.metadata.create_all(connection, checkfirst=False)
         schema.create_views(connection)
         schema.fill_integers(connection)

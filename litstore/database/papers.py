@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-from litstore.database import schema
 from litstore.database.engine import rows_as_json
 from litstore.errors import DamagedStoreError, RecordError
 from litstore.paper import Paper
@@ -171,9 +170,9 @@ def write(connection: Connection, rows: Sequence[tuple[int, Paper, str]], *, now
     """Insert or replace papers, given as (doc, paper, content hash)."""
     docs = [doc for doc, _, _ in rows]
     bound = {"docs": rows_as_json(docs)}
-    for table in (schema.paper_authors, schema.paper_identifiers):
+    for table in ("paper_authors", "paper_identifiers"):
         connection.execute(
-            text(f"DELETE FROM {table.name} WHERE doc IN (SELECT value FROM json_each(:docs))"),
+            text(f"DELETE FROM {table} WHERE doc IN (SELECT value FROM json_each(:docs))"),
             bound,
         )
     connection.exec_driver_sql(
@@ -227,6 +226,14 @@ def remove(connection: Connection, docs: Sequence[int]) -> None:
 
 def encode_extra(paper: Paper) -> str:
     """Return `paper.extra` as JSON; RecordError if it holds what JSON cannot."""
+    try:
+        return msgspec.json.encode(paper.extra, order="deterministic").decode()
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return _encode_large(paper)
+
+
+def _encode_large(paper: Paper) -> str:
+    """The same for what msgspec leaves out: whole numbers of more than 64 bits."""
     try:
         return json.dumps(paper.extra, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:

@@ -28,22 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import SchemaItem
 
-APPLICATION_ID: Final = 0x4C495453
-"""The bytes "LITS" in a file's header (PRAGMA application_id): this file is a litstore."""
-
-BLOCK_POSTINGS: Final = 4096
-"""At most this many postings stand in one sparse row of `posting_blocks`."""
-BLOCK_SPAN: Final = 8192
-"""A dense row of `posting_blocks` covers at most this many consecutive document numbers."""
-LENGTHS_BITS: Final = 8
-"""A row of `doc_length_blocks` covers 2 ** 8 consecutive document numbers."""
-LAST_DOC: Final = 0x7FFF_FFFF
-"""No document number is larger, so a (term number, document number) pair fits one INTEGER key."""
-TF_ESCAPE: Final = 255
-"""The byte that says: this term frequency is 255 or more and stands in `posting_overflow`."""
-
-ASSERTED_BY_CITING: Final = 1
-ASSERTED_BY_CITED: Final = 2
+from litstore.database.layout import BLOCK_POSTINGS, BLOCK_SPAN, LAST_DOC, LENGTHS_BITS
 
 metadata: Final = MetaData(
     naming_convention={
@@ -335,19 +320,23 @@ def _little_endian(blob: str, start: str, width: int) -> str:
     )
 
 
+# The order terms, blocks, integers, papers is the only one that is not absurd. CROSS JOIN would fix
+# it, but would also force every table that a query names before the view to come first, and decode
+# the term's postings once for each of its rows. CAST leaves the planner no other order: it hides
+# that `paper_id` has an index, by which it would look up each paper of such a table first.
 _POSTINGS_VIEW = f"""
 SELECT t.term AS term,
-       p.id AS paper_id,
+       CAST(p.id AS TEXT) AS paper_id,
        CASE substr(b.tfs, i.n + 1, 1)
          WHEN x'FF' THEN (SELECT o.tf FROM posting_overflow o
                           WHERE o.term_no = t.term_no AND o.doc = p.doc)
          ELSE {_little_endian("b.tfs", "i.n + 1", 1)}
        END AS tf
 FROM terms t
-CROSS JOIN posting_blocks b
+JOIN posting_blocks b
   ON b.block BETWEEN t.term_no << 32 AND (t.term_no << 32) + {LAST_DOC}
-CROSS JOIN integers i ON i.n < b.n_slots
-CROSS JOIN papers p ON p.doc = (b.block & {LAST_DOC}) + CASE b.offset_width
+JOIN integers i ON i.n < b.n_slots
+JOIN papers p ON p.doc = (b.block & {LAST_DOC}) + CASE b.offset_width
     WHEN 2 THEN {_little_endian("b.offsets", "i.n * 2 + 1", 2)}
     WHEN 4 THEN {_little_endian("b.offsets", "i.n * 4 + 1", 4)}
     ELSE i.n

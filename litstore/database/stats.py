@@ -10,6 +10,8 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
 from litstore.database.engine import Database
+from litstore.errors import DamagedStoreError
+from litstore.text import ANALYZERS, Analyzer
 
 STATS_SQL: Final = text("""
 SELECT n_docs, total_tokens, min_year, max_year, n_citations,
@@ -89,6 +91,20 @@ class CorpusStats:
 def read(connection: Connection) -> CorpusStats:
     """Return the statistics as this transaction sees them."""
     return CorpusStats(*connection.execute(STATS_SQL).one())
+
+
+def analyzer_of(recipe: CorpusStats) -> Analyzer:
+    """The analyzer the index was built with.
+
+    Raises DamagedStoreError if this litstore does not have it in that version.
+    """
+    found = ANALYZERS.get(recipe.analyzer)
+    if found is None or found.version != recipe.analyzer_version:
+        raise DamagedStoreError(
+            f"the index was built with the analyzer {recipe.analyzer!r} version "
+            f"{recipe.analyzer_version}, which this litstore does not have; run: litstore rebuild"
+        )
+    return found
 
 
 def advance(

@@ -39,7 +39,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from litstore.database.schema import BLOCK_POSTINGS, BLOCK_SPAN, LENGTHS_BITS, TF_ESCAPE
+from litstore.database.layout import BLOCK_POSTINGS, BLOCK_SPAN, LENGTHS_BITS, TF_ESCAPE
 from litstore.errors import DamagedStoreError
 
 SMALL: Final = 48

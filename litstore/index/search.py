@@ -18,13 +18,12 @@ from sqlalchemy import Connection, text
 
 from litstore.database import papers, stats
 from litstore.database.engine import Database
-from litstore.database.schema import TF_ESCAPE
+from litstore.database.layout import TF_ESCAPE
 from litstore.database.stats import CorpusStats
 from litstore.errors import DamagedStoreError, QueryError, UnknownPaperError
 from litstore.index import bm25
 from litstore.index.postings import LENGTHS_PER_BLOCK, Block, Postings, decode, decode_lengths
 from litstore.ranking.hits import Hit
-from litstore.text import analyzer
 
 MAX_QUERY_CHARS: Final = 2_000_000
 MAX_QUERY_WORK: Final = 5_000_000_000
@@ -171,7 +170,7 @@ class BM25Index:
             raise QueryError(
                 f"the query has {len(query):,} characters; at most {MAX_QUERY_CHARS:,} are searched"
             )
-        return analyzer(corpus.analyzer)(query)
+        return stats.analyzer_of(corpus)(query)
 
     def score_all(
         self, connection: Connection, corpus: CorpusStats, tokens: Sequence[str]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
 from litstore.database.engine import rows_as_json
-from litstore.database.schema import LAST_DOC, LENGTHS_BITS, TF_ESCAPE
+from litstore.database.layout import LAST_DOC, LENGTHS_BITS, TF_ESCAPE
 from litstore.errors import DamagedStoreError
 from litstore.index.postings import (
     LENGTHS_PER_BLOCK,

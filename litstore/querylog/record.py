@@ -9,22 +9,21 @@ and counted.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import secrets
-import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import IntegrityError
 
 from litstore.database import stats
 from litstore.database.engine import MEMORY, Database
@@ -36,8 +35,9 @@ KEPT_CHARS: Final = 2_000
 SWITCH: Final = "query_log"
 
 PUT_CONFIG_SQL: Final = text("""
-INSERT OR IGNORE INTO retrieval_configs (fingerprint, ranking, recipe, first_used_at)
+INSERT INTO retrieval_configs (fingerprint, ranking, recipe, first_used_at)
 VALUES (:fingerprint, :ranking, :recipe, :first_used_at)
+ON CONFLICT (fingerprint) DO NOTHING
 """)
 
 LIST_SQL: Final = text("""
@@ -121,6 +121,15 @@ class LoggedConfig:
         return digest(f"{self.ranking}\n{self.recipe}")
 
 
+@dataclass(frozen=True, slots=True)
+class _Spilled:
+    """One line of the file beside the store."""
+
+    query: LoggedQuery
+    hits: list[LoggedHit]
+    config: LoggedConfig
+
+
 _QUERY_COLUMNS: Final = [field.name for field in fields(LoggedQuery)]
 _HIT_COLUMNS: Final = [field.name for field in fields(LoggedHit)]
 
@@ -178,15 +187,14 @@ class QueryLog:
     def _set_aside(
         self, entry: LoggedQuery, hits: Sequence[LoggedHit], config: LoggedConfig
     ) -> bool:
-        content = {"query": asdict(entry), "hits": [asdict(h) for h in hits]}
-        # Begun with a line's end: what a process that died here left of its line stands alone.
-        line = b"\n%s\n" % json.dumps({**content, "config": asdict(config)}).encode()
         try:
+            # Begun with a line's end: what a process that died here left of a line stands alone.
+            line = b"\n%s\n" % msgspec.json.encode(_Spilled(entry, list(hits), config))
             with self._spilling:
                 # Taken in while it was written: written again, and the log passes over the second.
                 while not _append(self._spill, line):
                     pass
-        except OSError:
+        except (OSError, TypeError, UnicodeError, OverflowError):
             self.dropped += 1
             return False
         return True
@@ -272,16 +280,15 @@ def _insert(
 def _insert_spilled(connection: Connection, line: bytes) -> None:
     """Log one spilled line; a torn or foreign one is passed over."""
     try:
-        spilled: Mapping[str, Any] = json.loads(line)
-        entry = LoggedQuery(**spilled["query"])
-        hits = [LoggedHit(**hit) for hit in spilled["hits"]]
-        config = LoggedConfig(**spilled["config"])
+        spilled = msgspec.json.decode(line, type=_Spilled)
+    except (ValueError, RecursionError):
+        return
+    if spilled.query.config != spilled.config.fingerprint:
+        return
+    try:
         with connection.begin_nested():
-            _insert(connection, entry, hits, config)
-    except (OperationalError, sqlite3.OperationalError):
-        raise
-    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
-            DBAPIError):  # fmt: skip
+            _insert(connection, spilled.query, spilled.hits, spilled.config)
+    except (IntegrityError, OverflowError):
         return
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from litstore.errors import ConfigError
 from litstore.text.plain import tokenise
 
-__all__ = ["ANALYZERS", "Analyzer", "analyzer", "tokenise"]
+__all__ = ["ANALYZERS", "Analyzer", "tokenise"]
 
 
 class Analyzer(Protocol):
@@ -40,13 +39,3 @@ class _Function:
 
 
 ANALYZERS: Final[dict[str, Analyzer]] = {"plain": _Function("plain", 1, tokenise)}
-
-
-def analyzer(name: str) -> Analyzer:
-    """Return the analyzer of this name; ConfigError names the known ones otherwise."""
-    try:
-        return ANALYZERS[name]
-    except KeyError:
-        raise ConfigError(
-            f"unknown analyzer {name!r}; choose from {', '.join(sorted(ANALYZERS))}"
-        ) from None

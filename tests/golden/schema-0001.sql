@@ -338,17 +338,17 @@ FROM citation_degrees d
 JOIN papers p ON p.doc = d.doc;
 CREATE VIEW postings AS
 SELECT t.term AS term,
-       p.id AS paper_id,
+       CAST(p.id AS TEXT) AS paper_id,
        CASE substr(b.tfs, i.n + 1, 1)
          WHEN x'FF' THEN (SELECT o.tf FROM posting_overflow o
                           WHERE o.term_no = t.term_no AND o.doc = p.doc)
          ELSE (instr('0123456789ABCDEF', substr(hex(substr(b.tfs, i.n + 1, 1)), 1, 1)) - 1) * 16 + (instr('0123456789ABCDEF', substr(hex(substr(b.tfs, i.n + 1, 1)), 2, 1)) - 1) * 1
        END AS tf
 FROM terms t
-CROSS JOIN posting_blocks b
+JOIN posting_blocks b
   ON b.block BETWEEN t.term_no << 32 AND (t.term_no << 32) + 2147483647
-CROSS JOIN integers i ON i.n < b.n_slots
-CROSS JOIN papers p ON p.doc = (b.block & 2147483647) + CASE b.offset_width
+JOIN integers i ON i.n < b.n_slots
+JOIN papers p ON p.doc = (b.block & 2147483647) + CASE b.offset_width
     WHEN 2 THEN (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 2 + 1, 2)), 1, 1)) - 1) * 16 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 2 + 1, 2)), 2, 1)) - 1) * 1 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 2 + 1, 2)), 3, 1)) - 1) * 4096 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 2 + 1, 2)), 4, 1)) - 1) * 256
     WHEN 4 THEN (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 1, 1)) - 1) * 16 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 2, 1)) - 1) * 1 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 3, 1)) - 1) * 4096 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 4, 1)) - 1) * 256 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 5, 1)) - 1) * 1048576 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 6, 1)) - 1) * 65536 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 7, 1)) - 1) * 268435456 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 8, 1)) - 1) * 16777216
     ELSE i.n

@@ -232,7 +232,7 @@ def test_search_over_a_damaged_row_says_so(damage):
 )
 def test_changing_a_paper_over_a_damaged_row_says_so_and_changes_nothing(name):
     """A row is never rewritten from what it does not hold. (A row of lengths that is not there is
-    no contradiction: it stands for 1,024 numbers without a paper.)"""
+    no contradiction: it stands for 256 numbers without a paper.)"""
     with open_store(":memory:") as store:
         store.load([Paper("a", "graph"), Paper("b", "graph of words")])
         with store.database.write() as connection:

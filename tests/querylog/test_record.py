@@ -13,6 +13,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import litstore
@@ -510,7 +511,7 @@ def test_an_entry_written_while_the_file_is_taken_in(path, store, locked, monkey
         if str(name) == str(spill_of(path)) and not taken:
             # Another process takes the file in, and deletes it, between open and write.
             taken.append(True)
-            os.unlink(name)
+            Path(name).unlink()
         return handle
 
     monkeypatch.setattr(os, "open", open_then_rename)
@@ -574,7 +575,8 @@ CHANGES = {
     "top_score is a list": ("query", "top_score", [1]),
     "top_score is nan": ("query", "top_score", math.nan),
     "query is a surrogate": ("query", "query", "\ud800"),
-    "a column too many": ("query", "x", 1),
+    "a column is a flag": ("query", "hit_count", True),
+    "another configuration": ("query", "config", "0123456789abcdef"),
     "ranking is a number": ("config", "ranking", 1),
     "recipe is null": ("config", "recipe", None),
     "config is text": ("config", None, "x"),
@@ -606,6 +608,17 @@ def test_entries_of_the_wrong_shape_are_passed_over(path, store, locked, name):
     assert store.query_log.dropped == 0
     assert spilled_files(path) == []
     assert store.verify() == []
+
+
+def test_entries_of_a_newer_litstore(path, store, locked):
+    """What a newer litstore says beyond this one's columns is left out; the entry is taken in."""
+    result = RetrievalClient(store).search("sparse")
+    entry = json.loads(spill_of(path).read_text())
+    entry["query"]["mood"] = entry["new"] = {"a": [1]}
+    spill_of(path).write_text(json.dumps(entry))
+    locked.release()
+    RetrievalClient(store).search("graphs")
+    assert store.query_log.find(result.query_id)[0].query == "sparse"
 
 
 def test_files_of_others_are_left_alone(path, store):
@@ -744,6 +757,20 @@ def test_no_error_of_the_log_reaches_the_search(store, monkeypatch, kind):
     spilled = kind is StoreLockedError
     assert (result.query_id is not None) == spilled
     assert store.query_log.dropped == (0 if spilled else 1)
+
+
+@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize(
+    ("client", "limit"), [("\ud800", None), ("python", 10**30), ("python", np.int64(3))]
+)
+def test_what_cannot_be_logged(store, locked, client, limit, busy):
+    """A name of a client or a limit that neither file can hold costs the entry, not the search."""
+    if not busy:
+        locked.release()
+    result = RetrievalClient(store, client=client).search("sparse", limit=limit)
+    assert result.ranked
+    kept = result.query_id is not None
+    assert store.query_log.dropped == (0 if kept else 1)
 
 
 def test_a_log_table_that_is_gone(store):

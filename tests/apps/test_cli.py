@@ -1,0 +1,410 @@
+"""The command line: what it prints where, and with which exit code."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import litstore
+from litstore.apps.cli import run
+from litstore.apps.cli.commands import HOMES
+
+DEMO_QUERY = "attention sparsity head pruning"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        """Stdout as the one JSON object it must be."""
+        found = json.loads(self.out)
+        assert isinstance(found, dict)
+        return found
+
+
+Cli = Callable[..., Outcome]
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Run a command in an empty folder, whose store is papers.db."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LITSTORE_DB", "papers.db")
+
+    def command(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        code = run(arguments)
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return command
+
+
+@pytest.fixture
+def demo(cli: Cli) -> Cli:
+    """The same, with the demo corpus loaded."""
+    with litstore.open("papers.db") as store:
+        store.load(litstore.build_corpus())
+    return cli
+
+
+def write(name: str, *lines: str | bytes) -> str:
+    """A file of lines; return its name."""
+    raw = (line if isinstance(line, bytes) else line.encode() for line in lines)
+    Path(name).write_bytes(b"\n".join(raw) + b"\n")
+    return name
+
+
+class TestEveryCommand:
+    """What all commands have in common."""
+
+    @pytest.mark.parametrize("name", HOMES)
+    def test_has_help(self, cli: Cli, name: str) -> None:
+        """`--help` opens with one line that says what the command does, and exits with 0."""
+        outcome = cli(name, "--help")
+        assert (outcome.code, outcome.err) == (0, "")
+        summary = outcome.out.splitlines()[2].strip()
+        assert summary[0].isupper()
+        assert len(summary) > 10
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("search", "sparsity"), ("explain", DEMO_QUERY, "p086"), ("show", "p001"),
+            ("neighbours", "p001"), ("postings", "sparsity"), ("stats",), ("verify",),
+            ("rebuild",), ("delete", "p001"), ("sql", "SELECT 1 AS one"), ("log",),
+            ("log", "list"), ("log", "status"), ("log", "off"), ("log", "on"), ("db", "path"),
+            ("db", "backup"), ("db", "upgrade"), ("load", "-"),
+        ],
+        ids=" ".join,
+    )  # fmt: skip
+    def test_answers_in_one_envelope(
+        self, demo: Cli, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """`--json` prints one object with version, command, status, count, results, errors."""
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+        outcome = demo(*arguments, "--json")
+        assert outcome.code == 0
+        envelope = outcome.envelope
+        assert envelope["schema_version"] == 1
+        assert envelope["status"] == "ok"
+        assert envelope["command"].split()[0] == arguments[0]
+        assert envelope["count"] == len(envelope["results"])
+        assert envelope["errors"] == []
+
+    def test_without_a_store_says_what_to_do(self, cli: Cli) -> None:
+        """A search before any load names the missing file and the remedy; exit code 6."""
+        outcome = cli("search", "anything")
+        assert outcome.code == 6
+        assert outcome.out == ""
+        assert outcome.err == (
+            "error: there is no store at papers.db; make one by loading papers: "
+            "litstore load --db papers.db FILE\n"
+        )
+        assert not Path("papers.db").exists()
+
+    def test_an_error_is_an_envelope_too(self, cli: Cli) -> None:
+        """Under `--json` a failure is told as an envelope of status error."""
+        outcome = cli("search", "anything", "--json")
+        assert outcome.code == 6
+        assert outcome.envelope["status"] == "error"
+        assert outcome.envelope["errors"][0]["type"] == "NotAStoreError"
+
+    @pytest.mark.parametrize(
+        ("arguments", "code"),
+        [
+            (("nonsense",), 2), (("search",), 2), (("search", "x", "--limit", "-1"), 2),
+            (("search", "x", "--w-bm25", "-1"), 2), (("search", "x", "--w-bm25", "nan"), 2),
+            (("search", "x", "--max-hops", "-1"), 2), (("search", "x", "--top-k", "0"), 2),
+            (("search", "x", "--hub-limit", "few"), 2), (("postings", "two words"), 2),
+            (("show", "nobody"), 3), (("neighbours", "nobody"), 3),
+            (("explain", "x", "nobody"), 3), (("delete", "nobody"), 3),
+            (("log", "show", "nothing"), 3), (("search", "zzz", "--fail-on-empty"), 3),
+            (("search", "zzz"), 0), (("search", "?!"), 0), (("search", ""), 0),
+            (("sql", "DROP TABLE papers"), 1), (("sql", "SELECT nonsense"), 1),
+            (("load", "missing.jsonl"), 1),
+        ],
+        ids=lambda value: " ".join(value) if isinstance(value, tuple) else str(value),
+    )  # fmt: skip
+    def test_exits_as_documented(self, demo: Cli, arguments: tuple[str, ...], code: int) -> None:
+        """Usage is 2, an unknown id 3, a refused statement 1; an empty result is no error."""
+        outcome = demo(*arguments)
+        assert outcome.code == code
+        assert "Traceback" not in outcome.err
+        assert bool(outcome.err) or code == 0
+
+    def test_a_file_that_is_no_store_is_exit_code_6(self, cli: Cli) -> None:
+        """Text, another program's database and a newer schema are refused alike, by name."""
+        write("papers.db", "this is not a database")
+        assert cli("stats").code == 6
+        assert "papers.db is not a litstore file" in cli("stats").err
+
+
+class TestLoad:
+    """`litstore load`."""
+
+    def test_names_bad_lines_and_loads_the_rest(self, cli: Cli) -> None:
+        """Good records around a bad line are loaded; file, line and reason are told; exit 4."""
+        write("a.jsonl", '{"id": "1", "title": "One"}', "{nonsense", '{"title": "no id"}', "",
+              '{"id": 2, "title": "Two", "year": "1999"}')  # fmt: skip
+        outcome = cli("load", "a.jsonl")
+        assert outcome.code == 4
+        assert "4 records: 2 new, 0 updated, 0 unchanged, 2 failed" in outcome.out
+        lines = outcome.err.splitlines()
+        assert lines[0].startswith("skipped a.jsonl:2: not JSON")
+        assert lines[1].startswith("skipped a.jsonl:3: ")
+        assert "id" in lines[1]
+
+    def test_again_changes_nothing(self, cli: Cli) -> None:
+        """The second load of a file finds everything unchanged."""
+        write("a.jsonl", '{"id": "1", "title": "One"}', '{"id": "2", "title": "Two"}')
+        assert cli("load", "a.jsonl").code == 0
+        before = cli("stats", "--json").envelope["results"][0]["generation"]
+        assert "0 new, 0 updated, 2 unchanged" in cli("load", "a.jsonl").out
+        assert cli("stats", "--json").envelope["results"][0]["generation"] == before
+
+    def test_several_files_one_of_them_missing(self, cli: Cli) -> None:
+        """A missing file is named and the others are loaded; exit code 4."""
+        write("a.jsonl", '{"id": "1"}')
+        write("b.jsonl", '{"id": "2"}')
+        outcome = cli("load", "a.jsonl", "missing.jsonl", "b.jsonl", "--json")
+        assert outcome.code == 4
+        assert outcome.envelope["totals"]["new"] == 2
+        assert outcome.envelope["errors"][0]["source"] == "missing.jsonl"
+        assert "missing.jsonl" in outcome.err
+
+    def test_thousands_of_bad_lines_do_not_flood_the_terminal(self, cli: Cli) -> None:
+        """The first 20 are shown; all of them are counted."""
+        write("a.jsonl", *["nonsense"] * 3000)
+        outcome = cli("load", "a.jsonl")
+        assert outcome.code == 4
+        assert "3,000 failed" in outcome.out
+        assert len(outcome.err.splitlines()) < 25
+
+    def test_the_log_of_loads_knows_no_folders(self, cli: Cli, tmp_path: Path) -> None:
+        """corpus_events names the file, not where it lies."""
+        (tmp_path / "secret folder").mkdir()
+        write("secret folder/a.jsonl", '{"id": "1"}')
+        cli("load", str(tmp_path / "secret folder" / "a.jsonl"))
+        rows = cli("sql", "SELECT kind, label FROM corpus_events", "--json").envelope["results"]
+        assert rows == [{"kind": "load", "label": "a.jsonl"}]
+
+    def test_shows_a_progress_bar_on_a_terminal_only(self, tmp_path: Path) -> None:
+        """On a terminal stderr shows papers a second; in a pipe it has no control characters."""
+        lines = "".join(f'{{"id": "{i}", "title": "word{i}"}}\n' for i in range(30_000))
+        (tmp_path / "a.jsonl").write_text(lines)
+        command = [sys.executable, "-m", "litstore", "load", "a.jsonl", "--db"]
+        plain = subprocess.run([*command, "1.db"], cwd=tmp_path, capture_output=True, text=True)
+        assert (plain.returncode, "\x1b" in plain.stderr) == (0, False)
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(
+            [*command, "2.db"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+        ) as process:  # fmt: skip
+            os.close(theirs)
+            shown = b""
+            while chunk := _read(ours):
+                shown += chunk
+            process.communicate()
+        os.close(ours)
+        assert process.returncode == 0
+        assert b"a.jsonl: 10,000 papers, " in shown
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # Linux's way to say that the other side is closed
+        return b""
+
+
+class TestSearch:
+    """`litstore search` and `litstore explain`."""
+
+    def test_prints_results_on_stdout_and_the_rest_on_stderr(self, demo: Cli) -> None:
+        """Stdout is the table alone; the metrics are a remark."""
+        outcome = demo("search", DEMO_QUERY, "--top-k", "5", "--limit", "3")
+        lines = outcome.out.splitlines()
+        assert lines[0].split() == [
+            "rank", "score", "bm25", "norm", "hops", "recency", "year", "id", "title",
+        ]  # fmt: skip
+        assert [line.split()[7] for line in lines[1:]] == ["p005", "p004", "p008"]
+        assert outcome.err.startswith("24 papers (5 by words, 19 by citations only)")
+
+    def test_json_equals_the_python_result(self, demo: Cli) -> None:
+        """Ids, order and scores are those of RetrievalClient; the metrics are of the whole list."""
+        envelope = demo("search", DEMO_QUERY, "--json", "--limit", "4").envelope
+        with litstore.open("papers.db") as store:
+            expected = litstore.RetrievalClient(store, log=False).search(DEMO_QUERY)
+        assert [(row["id"], row["final_score"]) for row in envelope["results"]] == [
+            (hit.paper.id, hit.final_score) for hit in expected.ranked[:4]
+        ]
+        metrics = envelope["metrics"]
+        assert metrics["hit_count"] == expected.hit_count
+        assert metrics["average_score"] == expected.average_score
+        assert envelope["results"][0]["references"] == expected.ranked[0].paper.references
+
+    def test_is_logged_unless_told_not_to(self, demo: Cli) -> None:
+        """A search leaves a row of client cli; `--no-log` and `log off` leave none."""
+        query_id = demo("search", "sparsity", "--json").envelope["query_id"]
+        assert demo("search", "sparsity", "--no-log", "--json").envelope["query_id"] is None
+        demo("log", "off")
+        assert demo("search", "sparsity", "--json").envelope["query_id"] is None
+        demo("log", "on")
+        entries = demo("log", "--json").envelope["results"]
+        assert [(entry["query_id"], entry["client"]) for entry in entries] == [(query_id, "cli")]
+        shown = demo("log", "show", query_id, "--json").envelope
+        assert shown["logged"]["query"] == "sparsity"
+        assert len(shown["results"]) == 20
+
+    def test_reads_a_long_query_from_stdin(
+        self, demo: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        """QUERY "-" is read from stdin."""
+        (tmp_path / "query").write_text("sparsity\n" * 5)
+        with (tmp_path / "query").open() as stdin:
+            monkeypatch.setattr("sys.stdin", stdin)
+            assert demo("search", "-", "--json").envelope["metrics"]["n_tokens"] == 5
+
+    def test_explains_down_to_the_term_frequency(self, demo: Cli) -> None:
+        """The tree of a seed names tf, df, N and both lengths, and its root is the final score."""
+        tree = demo("explain", DEMO_QUERY, "p005", "--top-k", "5", "--json").envelope["results"][0]
+        found = demo("search", DEMO_QUERY, "--top-k", "5", "--json").envelope["results"][0]
+        assert (found["id"], found["final_score"]) == ("p005", tree["value"])
+        text = demo("explain", DEMO_QUERY, "p005", "--top-k", "5").out
+        for part in ("tf, occurrences", "df, papers", "N, papers", "doc_len", "avg_doc_len"):
+            assert part in text
+
+    def test_text_from_papers_cannot_steer_the_terminal(self, cli: Cli) -> None:
+        """Escape sequences, new lines and reversed writing in a title are shown as escapes."""
+        title = "red \x1b[31m herring\nnew\u202eline"
+        with litstore.open("papers.db") as store:
+            store.load([litstore.Paper("a\nb", title)])
+        for arguments in (("search", "herring"), ("show", "a\nb"), ("neighbours", "a\nb"),
+                          ("sql", "SELECT id, title FROM papers"),
+                          ("explain", "herring", "a\nb")):  # fmt: skip
+            outcome = cli(*arguments)
+            assert outcome.code == 0
+            assert not {"\x1b", "\u202e"} & set(outcome.out + outcome.err)
+            assert "\nnew" not in outcome.out
+        assert cli("search", "herring", "--json").envelope["results"][0]["title"] == title
+
+
+class TestInspect:
+    """The commands that look."""
+
+    def test_show_prints_a_paper_and_its_terms(self, demo: Cli) -> None:
+        """`--terms` analyses the paper again: the sum of tf is its length."""
+        envelope = demo("show", "p001", "--terms", "--json").envelope
+        length = demo(
+            "sql", "SELECT doc_len FROM doc_lengths WHERE paper_id = 'p001'", "--json"
+        ).envelope["results"][0]["doc_len"]
+        assert sum(envelope["results"][0]["terms"].values()) == length
+        assert "Attention Sparsity Study 1" in demo("show", "p001").out
+
+    def test_postings_are_those_of_the_view(self, demo: Cli) -> None:
+        """`postings` and the SQL view agree."""
+        ours = demo("postings", "Sparsity", "--json").envelope
+        view = demo(
+            "sql",
+            "SELECT paper_id AS id, tf FROM postings WHERE term = 'sparsity' ORDER BY tf DESC, id",
+            "--json",
+        ).envelope
+        assert ours["results"] == view["results"]
+        assert ours["doc_freq"] == 20
+
+    def test_sql_prints_csv_that_no_spreadsheet_will_execute(self, cli: Cli) -> None:
+        """A cell that begins like a formula is made text."""
+        with litstore.open("papers.db") as store:
+            store.load([litstore.Paper("1", "=HYPERLINK(1)")])
+        assert cli("sql", "SELECT id, title FROM papers", "--csv").out == (
+            "id,title\n1,'=HYPERLINK(1)\n"
+        )
+
+    def test_sql_stops_at_its_limits(self, demo: Cli) -> None:
+        """Too many rows are cut and it is said; too long a statement is stopped."""
+        outcome = demo("sql", "SELECT id FROM papers", "--max-rows", "2")
+        assert len(outcome.out.splitlines()) == 3
+        assert "only the first 2 rows" in outcome.err
+        endless = (
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
+        )
+        stopped = demo("sql", endless, "--timeout", "0.1")
+        assert (stopped.code, "ran longer than 0.1 s" in stopped.err) == (1, True)
+
+    def test_verify_finds_damage_and_rebuild_repairs_it(self, demo: Cli) -> None:
+        """Exit code 7 and the first differences; after `rebuild` all is well."""
+        assert demo("verify").code == 0
+        with litstore.open("papers.db") as store, store.database.write() as connection:
+            connection.exec_driver_sql("UPDATE terms SET doc_freq = 7 WHERE term = 'sparsity'")
+        outcome = demo("verify")
+        assert outcome.code == 7
+        assert "df of 'sparsity': 20 in the papers, 7 stored" in outcome.out
+        assert demo("rebuild").code == 0
+        assert demo("verify").code == 0
+
+    def test_delete_removes_and_says_what_it_did_not_find(self, demo: Cli) -> None:
+        """The known id is gone, the unknown one is named, exit code 3."""
+        outcome = demo("delete", "p001", "nobody")
+        assert (outcome.code, outcome.out) == (3, "1 deleted\n")
+        assert "nobody" in outcome.err
+        assert demo("show", "p001").code == 3
+
+    def test_backup_never_overwrites(self, demo: Cli) -> None:
+        """A backup is a whole store; the same name twice is refused."""
+        assert demo("db", "backup", "copy.db").code == 0
+        assert demo("verify", "--db", "copy.db").code == 0
+        assert demo("db", "backup", "copy.db").code == 1
+
+
+class TestDemo:
+    """`litstore demo`."""
+
+    def test_runs_the_whole_job_and_again(self, cli: Cli) -> None:
+        """The ranked table has 24 papers, the log a row for each run; its file is its own."""
+        first, second = cli("demo", "--db", "demo.db"), cli("demo", "--db", "demo.db")
+        assert (first.code, second.code) == (0, 0)
+        assert "24 papers (5 by words, 19 by citations only)" in first.out
+        assert "100 papers: 0 new, 100 unchanged" in second.err
+        assert second.out.count(DEMO_QUERY) == 3
+        assert not Path("papers.db").exists()
+
+
+class TestProcess:
+    """What only a real process shows."""
+
+    def test_a_closed_pipe_is_no_traceback(self, demo: Cli) -> None:
+        """`litstore sql ... | head -1` ends quietly."""
+        script = (
+            f"{sys.executable} -m litstore sql 'SELECT n FROM integers' --max-rows 8000 | head -1"
+        )
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+        assert (done.stdout, done.stderr) == ("n\n", "")
+
+    def test_prints_any_title_in_any_locale(self, demo: Cli) -> None:
+        """A terminal that claims to know ASCII only gets the title all the same."""
+        with litstore.open("papers.db") as store:
+            store.load([litstore.Paper("x", "Überschrift 標題")])
+        done = subprocess.run(
+            [sys.executable, "-m", "litstore", "search", "überschrift"],
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        )
+        assert done.returncode == 0
+        assert "標題" in done.stdout.decode()
