@@ -130,6 +130,10 @@ WHERE p.doc <> u.doc
 ON CONFLICT (citing_doc, cited_doc) DO UPDATE SET asserted_by = asserted_by | excluded.asserted_by
 """,
         "DELETE FROM unresolved_edges WHERE missing_id IN (SELECT id FROM papers)",
+        """
+DELETE FROM citation_edges
+WHERE citing_doc NOT IN (SELECT doc FROM papers) OR cited_doc NOT IN (SELECT doc FROM papers)
+""",
         "DELETE FROM citation_degrees",
         """
 INSERT INTO citation_degrees (doc, n_references, n_cited_by)

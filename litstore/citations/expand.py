@@ -174,7 +174,9 @@ def _trace(
     for parent, relation in _parents(connection, hop_of, doc, limit):
         seed_rank, way = _trace(connection, hop_of, rank, parent, limit)
         ways.append((seed_rank, [*way, (doc, relation)]))
-    return min(ways, key=lambda way: (way[0], [step[0] for step in way[1]], way[1][-1][1]))
+    return min(
+        ways, key=lambda way: (way[0], [step[0] for step in way[1]], way[1][-1][1] != "cites")
+    )
 
 
 def _parents(

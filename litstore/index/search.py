@@ -117,8 +117,8 @@ class BM25Index:
 
         Raises QueryError for a query that is not text or too long, or a top_k below 1.
         """
-        if top_k < 1:
-            raise QueryError(f"top_k must be at least 1, not {top_k}")
+        if type(top_k) is not int or top_k < 1:
+            raise QueryError(f"top_k must be a whole number of at least 1, not {top_k!r}")
         with self._database.read() as connection:
             corpus = stats.read(connection)
             scores = self.score_all(connection, corpus, self.tokens(corpus, query))

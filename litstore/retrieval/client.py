@@ -91,8 +91,8 @@ class RetrievalClient:
 
         Raises QueryError for a query that is not text, or too long, or a limit below 0.
         """
-        if limit is not None and (isinstance(limit, bool) or limit < 0):
-            raise QueryError(f"limit must be at least 0, not {limit}")
+        if limit is not None and (type(limit) is not int or limit < 0):
+            raise QueryError(f"limit must be a whole number of at least 0, not {limit!r}")
         watch = Stopwatch()
         query_id, at = new_query_id(), stats.utc_now()
         try:
