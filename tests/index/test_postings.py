@@ -450,6 +450,22 @@ def test_replacement_that_adds_a_term_before_its_first_row():
         assert [] == store.verify()
 
 
+def test_new_paper_goes_behind_the_last_row_also_when_an_earlier_one_is_rewritten():
+    """One load replaces a paper of the first row and adds one; the last row, of 1,100 bytes, is
+    left alone, and the new paper begins a third."""
+    with open_store(":memory:") as store:
+        texts = {f"a{n:02d}": "graph" for n in range(60)}
+        store.load(Paper(i, text) for i, text in texts.items())
+        skip_numbers(store, 100_000)
+        more = {f"b{n:04d}": "graph" for n in range(1100)}
+        store.load(Paper(i, text) for i, text in more.items())
+        assert [(1, 60, 0), (100_000, 1100, 0)] == row_shapes(store, "graph")
+        changes = {"a30": "graph graph", "new": "graph"}
+        store.load(Paper(i, text) for i, text in changes.items())
+        assert [(1, 60, 0), (100_000, 1100, 0), (101_100, 1, 0)] == row_shapes(store, "graph")
+        check_postings(store, texts | more | changes, ["graph"])
+
+
 def test_many_tiny_loads_make_the_index_of_one_load():
     """Paper by paper, replaced and deleted in between, the postings are the same."""
     texts = {f"d{n}": "graph " * (n % 3) + "word" for n in range(120)}

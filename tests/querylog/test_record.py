@@ -422,7 +422,7 @@ def test_a_locked_store_is_searched_all_the_same(path, store, locked, monkeypatc
     client = RetrievalClient(store)
     start = time.monotonic()
     result = client.search("sparse")
-    assert BUSY_WAIT_S <= time.monotonic() - start < 1.5
+    assert BUSY_WAIT_S <= time.monotonic() - start < 3
     assert result.hit_count > 0
     assert result.query_id is not None
     entry = json.loads(spill_of(path).read_text())
