@@ -20,7 +20,7 @@ from litstore.database import papers, stats
 from litstore.database.engine import Database
 from litstore.database.papers import StoredKey
 from litstore.database.stats import Event
-from litstore.errors import RecordError
+from litstore.errors import DamagedStoreError, RecordError
 from litstore.index import writer
 from litstore.index.writer import Batch
 from litstore.paper import Paper
@@ -269,7 +269,11 @@ def rebuild(database: Database, *, on_papers: Callable[[int], None] | None = Non
     event = Event("rebuild")
     with database.write() as connection:
         recipe = stats.read(connection)
-        analyzer = ANALYZERS[recipe.analyzer]
+        analyzer = ANALYZERS.get(recipe.analyzer)
+        if analyzer is None:
+            raise DamagedStoreError(
+                f"this litstore has no analyzer {recipe.analyzer!r}, only {', '.join(ANALYZERS)}"
+            )
         writer.clear(connection)
         nothing: tuple[list[int], Batch] = ([], writer.analyse((), analyzer))
         n_docs = tokens = 0

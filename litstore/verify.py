@@ -20,8 +20,15 @@ from litstore.citations import edges
 from litstore.database import papers, stats
 from litstore.database.layout import TF_ESCAPE
 from litstore.database.stats import CorpusStats
-from litstore.index import search, writer
-from litstore.index.postings import Block, decode
+from litstore.errors import DamagedStoreError
+from litstore.index import lookup, writer
+from litstore.index.postings import (
+    LENGTHS_PER_BLOCK,
+    Block,
+    Postings,
+    decode,
+    decode_lengths,
+)
 from litstore.text import ANALYZERS, Analyzer
 
 SHOWN: Final = 20
@@ -29,7 +36,7 @@ SHOWN: Final = 20
 PAGE: Final = 5_000
 
 ALL_BLOCKS_SQL: Final = """
-SELECT block >> 32, block & 2147483647, n_slots, offset_width, offsets, tfs
+SELECT block >> 32, block & 2147483647, n_slots, offset_width, offsets, tfs, bounds
 FROM posting_blocks
 ORDER BY block
 """
@@ -129,7 +136,8 @@ def _index(
     if analyzer is None or analyzer.version != corpus.analyzer_version:
         yield Problem("recipe", f"unknown analyzer {corpus.analyzer} {corpus.analyzer_version}")
         return
-    stored_lens = search.read_doc_lens(connection, corpus)
+    stored_lens = np.zeros(_length_slots(connection), dtype=np.uint32)
+    yield from _read_lengths(connection, stored_lens)
     expected = _Fingerprints()
     seen = np.zeros(len(stored_lens), dtype=bool)
     n_docs = tokens = 0
@@ -139,8 +147,7 @@ def _index(
         expected.add(batch.vocabulary, batch.terms, np.repeat(docs, batch.sizes), batch.tfs)
         n_docs += len(docs)
         tokens += int(batch.doc_lens.sum())
-        inside = docs < len(stored_lens)
-        seen[docs[inside]] = True
+        seen[docs] = True
         yield from _length_problems(connection, docs, batch.doc_lens, stored_lens)
         on_papers(n_docs)
     for doc in np.flatnonzero((stored_lens > 0) & ~seen)[:SHOWN].tolist():
@@ -149,13 +156,34 @@ def _index(
     yield from _posting_problems(connection, analyzer, expected)
 
 
+def _length_slots(connection: Connection) -> int:
+    """How many document numbers the rows of lengths must have room for."""
+    top = connection.exec_driver_sql("SELECT coalesce(max(doc), 0) FROM papers").scalar_one()
+    return (int(top) // LENGTHS_PER_BLOCK + 1) * LENGTHS_PER_BLOCK
+
+
+def _read_lengths(connection: Connection, into: NDArray[np.uint32]) -> Iterator[Problem]:
+    """Fill in what is stored, as far as it can be read; its papers are checked one by one later."""
+    for block, blob in connection.exec_driver_sql(lookup.LENGTHS_SQL):
+        start = block * LENGTHS_PER_BLOCK
+        try:
+            lengths = decode_lengths(blob)
+        except DamagedStoreError:
+            yield Problem("doc_lengths", f"row {block} is damaged: {len(blob)} bytes")
+            continue
+        if 0 <= start < len(into):
+            into[start : start + LENGTHS_PER_BLOCK] = lengths
+        elif lengths.any():
+            yield Problem("doc_lengths", f"row {block} holds lengths of documents without papers")
+
+
 def _length_problems(
     connection: Connection,
     docs: NDArray[np.int64],
     doc_lens: NDArray[np.int64],
     stored: NDArray[np.uint32],
 ) -> Iterator[Problem]:
-    held = np.where(docs < len(stored), stored[np.minimum(docs, len(stored) - 1)], 0)
+    held = stored[docs]
     wrong = np.flatnonzero(held != doc_lens)[:SHOWN]
     if len(wrong):
         ids, _ = papers.keys(connection, docs[wrong])
@@ -181,68 +209,118 @@ def _total_problems(
             yield Problem("corpus_stats", f"{name}: {expected} in the papers, {found} stored")
 
 
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """The stored postings by term number, and what could not be made sense of.
+
+    damaged: term numbers with a row that cannot be read. unmatched: (term number, document) of
+    frequencies from 255 on that are missing, or that belong to no posting.
+    """
+
+    prints: _Fingerprints
+    damaged: set[int]
+    unmatched: list[tuple[int, int]]
+
+
 def _posting_problems(
     connection: Connection, analyzer: Analyzer, expected: _Fingerprints
 ) -> Iterator[Problem]:
-    stored = _stored_fingerprints(connection)
+    stored = _read_stored(connection)
     vocabulary = {
         term: (number, doc_freq)
         for term, number, doc_freq in connection.exec_driver_sql(
             "SELECT term, term_no, doc_freq FROM terms"
         )
     }
+    names = {number: term for term, (number, _) in vocabulary.items()}
+    for number in sorted(stored.damaged)[:SHOWN]:
+        yield Problem("postings", f"{_term(names, number)}: a row is damaged")
+    for number, doc in stored.unmatched[:SHOWN]:
+        where = f"{_term(names, number)} in {_paper(connection, doc)}"
+        yield Problem("postings", f"{where}: a frequency from 255 on and its posting do not match")
     doubtful = []
     for term in sorted(expected.of.keys() | vocabulary.keys()):
-        number, doc_freq = vocabulary.pop(term, (None, 0))
+        number, doc_freq = vocabulary.get(term, (None, 0))
         in_papers = expected.of.get(term, (0, 0))
-        if stored.of.pop(number, (0, 0)) != in_papers:
-            doubtful.append((term, number))
+        held = stored.prints.of.pop(number, (0, 0))
+        if number in stored.damaged:
+            continue
+        if held != in_papers:
+            doubtful.append(term)
         elif doc_freq != in_papers[0]:
             message = f"df of {term!r}: {in_papers[0]} in the papers, {doc_freq} stored"
             yield Problem("terms", message)
         elif in_papers[0] == 0:
             yield Problem("terms", f"{term!r} is in no paper")
-    for number in list(stored.of)[:SHOWN]:
-        yield Problem("postings", f"rows of term number {number}, which is not in the vocabulary")
+    for number in list(stored.prints.of)[:SHOWN]:
+        yield Problem("postings", f"{_term(names, number)}: rows without a term")
     yield from _explain_postings(connection, analyzer, doubtful[:SHOWN])
 
 
-def _stored_fingerprints(connection: Connection) -> _Fingerprints:
+def _read_stored(connection: Connection) -> _Stored:
     large = {
         (term, doc): tf
         for term, doc, tf in connection.exec_driver_sql(
             "SELECT term_no, doc, tf FROM posting_overflow"
         )
     }
-    found = _Fingerprints()
+    found = _Stored(_Fingerprints(), set(), [])
     rows = connection.exec_driver_sql(ALL_BLOCKS_SQL)
     while page := rows.fetchmany(PAGE):
-        blocks = [Block(*row) for row in page]
-        held = decode(blocks)
+        blocks, held = _decode_readable([Block(*row) for row in page], found.damaged)
         names, where = np.unique([block.term_no for block in blocks], return_inverse=True)
         tfs = held.tfs.copy()
         for at in np.flatnonzero(tfs == TF_ESCAPE).tolist():
             key = (blocks[int(held.rows[at])].term_no, int(held.docs[at]))
-            tfs[at] = large.get(key, TF_ESCAPE)
-        found.add(names.tolist(), where[held.rows], held.docs, tfs)
+            if key in large:
+                tfs[at] = large.pop(key)
+            else:
+                found.unmatched.append(key)
+        found.prints.add(names.tolist(), where[held.rows], held.docs, tfs)
+    found.unmatched.extend(large)
     return found
 
 
+def _decode_readable(blocks: list[Block], damaged: set[int]) -> tuple[list[Block], Postings]:
+    """Unpack the rows that can be read; the term numbers of the others go to `damaged`."""
+    try:
+        return blocks, decode(blocks)
+    except DamagedStoreError:
+        readable = []
+        for block in blocks:
+            try:
+                decode([block])
+                readable.append(block)
+            except DamagedStoreError:
+                damaged.add(block.term_no)
+        return readable, decode(readable)
+
+
+def _term(names: dict[int, str], number: int) -> str:
+    return repr(names[number]) if number in names else f"term number {number}"
+
+
+def _paper(connection: Connection, doc: int) -> str:
+    found = connection.execute(text("SELECT id FROM papers WHERE doc = :doc"), {"doc": doc})
+    paper_id = found.scalar_one_or_none()
+    return repr(paper_id) if paper_id is not None else f"document {doc}, which has no paper"
+
+
 def _explain_postings(
-    connection: Connection, analyzer: Analyzer, doubtful: list[tuple[str, int | None]]
+    connection: Connection, analyzer: Analyzer, doubtful: list[str]
 ) -> Iterator[Problem]:
     """Tell, for terms known to differ, the first paper where they do."""
     if not doubtful:
         return
-    implied: dict[str, dict[int, int]] = {term: {} for term, _ in doubtful}
+    implied: dict[str, dict[int, int]] = {term: {} for term in doubtful}
     for page in papers.stream_texts(connection, PAGE):
         for doc, content in page:
             for token in analyzer(content):
                 if token in implied:
                     implied[token][doc] = implied[token].get(doc, 0) + 1
-    terms = search.find_terms(connection, [term for term, _ in doubtful])
-    stored = search.read_postings(connection, terms)
-    for term, _ in doubtful:
+    terms = lookup.find_terms(connection, doubtful)
+    stored = lookup.read_postings(connection, terms)
+    for term in doubtful:
         docs, tfs = stored.get(term, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
         held = dict(zip(docs.tolist(), tfs.tolist(), strict=True))
         yield Problem("postings", _first_difference(connection, term, implied[term], held))
@@ -253,12 +331,8 @@ def _first_difference(
 ) -> str:
     for doc in sorted(implied.keys() | held.keys()):
         if implied.get(doc, 0) != held.get(doc, 0):
-            rows = connection.execute(
-                text("SELECT id FROM papers WHERE doc = :doc"), {"doc": doc}
-            ).scalar_one_or_none()
-            where = repr(rows) if rows is not None else f"document {doc}, which has no paper"
             return (
-                f"{term!r} in {where}: tf {implied.get(doc, 0)} in the paper, "
+                f"{term!r} in {_paper(connection, doc)}: tf {implied.get(doc, 0)} in the paper, "
                 f"{held.get(doc, 0)} stored"
             )
     return f"{term!r}: the same posting is stored twice"
@@ -296,6 +370,6 @@ def _records(connection: Connection) -> Iterator[Problem]:
                 yield Problem(
                     "papers",
                     f"{read[doc].id!r} is not what was loaded: its content or its citations were "
-                    "changed; load it again",
+                    "changed; delete it and load it again",
                     repairable=False,
                 )

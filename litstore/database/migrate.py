@@ -7,8 +7,10 @@ compares the file's revision with the list below, so the everyday path never imp
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -16,7 +18,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from litstore.database import engine
-from litstore.database.engine import MEMORY, Database
+from litstore.database.engine import MEMORY, READ_WAIT_S, Database
 from litstore.database.layout import APPLICATION_ID
 from litstore.errors import (
     DamagedStoreError,
@@ -64,7 +66,9 @@ def open_database(
         database = Database(MEMORY)
         _make(database, analyzer)
         return database
-    missing = not Path(path).exists()
+    if "\x00" in path:
+        raise NotAStoreError(f"{path!r} cannot be the name of a file", path=path)
+    missing = not os.path.exists(path)  # noqa: PTH110 (a name too long is no error here)
     if missing and not (create and not read_only):
         raise NotAStoreError(
             f"there is no store at {path}; make one by loading papers: "
@@ -175,8 +179,18 @@ def _make(database: Database, analyzer: str) -> None:
 def _use_write_ahead_log(database: Database) -> None:
     if database.path == MEMORY:
         return
+    # Here SQLite itself does not wait: of two processes that make a store at once, one would fail.
+    deadline = time.monotonic() + READ_WAIT_S
     with database.explained(), closing(database.connect()) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
 
 
 def backup(database: Database, destination: str) -> str:

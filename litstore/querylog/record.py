@@ -192,8 +192,8 @@ class QueryLog:
             line = b"\n%s\n" % msgspec.json.encode(_Spilled(entry, list(hits), config))
             with self._spilling:
                 # Taken in while it was written: written again, and the log passes over the second.
-                while not _append(self._spill, line):
-                    pass
+                if not any(_append(self._spill, line) for _ in range(_TRIES)):
+                    raise OSError(f"{self._spill} does not stay in its place")
         except (OSError, TypeError, UnicodeError, OverflowError):
             self.dropped += 1
             return False
@@ -293,6 +293,7 @@ def _insert_spilled(connection: Connection, line: bytes) -> None:
 
 
 _OWN_NAME: Final = re.compile(r"\.[0-9]+-[0-9a-f]{8}")
+_TRIES: Final = 5
 _NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """A link could lead to a file that is none of ours, and a pipe would keep a search waiting."""
 
