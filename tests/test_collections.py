@@ -13,11 +13,11 @@ from functools import cache
 import ir_measures
 import pytest
 from ir_measures import AP, RR, R, nDCG
-from reference import Reference
 
 from litstore import BM25Index, Paper, RetrievalClient, RetrievalConfig
 from litstore import open as open_store
 from litstore.text import tokenise
+from reference import Reference
 
 LATEST_YEAR = datetime.now(UTC).year + 2
 NDCG = nDCG(dcg="log2") @ 10

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reference import Reference
-from strategies import operations, papers, papers_after, queries
 
 from litstore import BM25Index, CitationGraph, RetrievalClient, RetrievalConfig
 from litstore import open as open_store
 from litstore.text import tokenise
+from reference import Reference
+from strategies import operations, papers, papers_after, queries
 
 LATEST_YEAR = datetime.now(UTC).year + 2
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -586,9 +586,9 @@ def test_huge_results(store):
 
 def test_limits_end_with_the_statement(memory):
     """What guards a statement in a store in memory is lifted from its connection afterwards."""
-    memory.sql("SELECT 1")
     with pytest.raises(SqlRefusedError):
         memory.sql("DROP TABLE papers")
+    memory.sql("SELECT 1", timeout_s=1e-9)
     long = "sparse " * 2_000_000
     assert memory.load([Paper(id="long", abstract=long)]).new == 1
     assert long == memory.paper("long").abstract

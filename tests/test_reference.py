@@ -6,10 +6,10 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import Reference
-from strategies import operations, papers, papers_after, queries
 
 from litstore.text import tokenise
+from reference import Reference
+from strategies import operations, papers, papers_after, queries
 
 
 class Record(NamedTuple):

@@ -326,10 +326,14 @@ def _little_endian(blob: str, start: str, width: int) -> str:
     )
 
 
-# The order terms, blocks, integers, papers is the only one that is not absurd. CROSS JOIN would fix
-# it, but would also force every table that a query names before the view to come first, and decode
-# the term's postings once for each of its rows. CAST leaves the planner no other order: it hides
-# that `paper_id` has an index, by which it would look up each paper of such a table first.
+# The order terms, blocks, integers, papers is the only one that is not absurd: each list is decoded
+# once. CROSS JOIN would fix it, but would also force every table that a query names before the view
+# to come first, and decode the lists once for each of its rows. Two things keep the planner to it,
+# wherever a query names the view. CAST hides that `paper_id` has an index, by which it would look
+# up each paper of another table. And `likelihood` tells it that a term has few rows and slots; it
+# cannot know without ANALYZE, and would rather save a sort by reading another table in order of id.
+# Read without a term, the rows come first and their terms by number. (The conditions hold anyway;
+# measured on SQLite 3.40 and 3.54, with and without ANALYZE.)
 _POSTINGS_VIEW = f"""
 SELECT t.term AS term,
        CAST(p.id AS TEXT) AS paper_id,
@@ -341,7 +345,9 @@ SELECT t.term AS term,
 FROM terms t
 JOIN posting_blocks b
   ON b.block BETWEEN t.term_no << 32 AND (t.term_no << 32) + {LAST_DOC}
-JOIN integers i ON i.n < b.n_slots
+  AND b.block >> 32 = t.term_no
+  AND likelihood(b.n_slots > 0, 0.0001)
+JOIN integers i ON likelihood(i.n < b.n_slots, 0.0001)
 JOIN papers p ON p.doc = (b.block & {LAST_DOC}) + CASE b.offset_width
     WHEN 2 THEN {_little_endian("b.offsets", "i.n * 2 + 1", 2)}
     WHEN 4 THEN {_little_endian("b.offsets", "i.n * 4 + 1", 4)}

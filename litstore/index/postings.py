@@ -212,8 +212,10 @@ def within_bounds(
     raw: bytes, tfs: NDArray[np.int64], doc_lens: NDArray[np.uint32]
 ) -> NDArray[np.bool_]:
     """Whether each posting is covered by one of the pairs; for `verify`."""
-    pairs = np.frombuffer(raw, dtype="<u4").reshape(-1, 2)
     covered = np.zeros(len(tfs), dtype=bool)
+    if len(raw) % 8:
+        return covered
+    pairs = np.frombuffer(raw, dtype="<u4").reshape(-1, 2)
     for tf, doc_len in pairs.tolist():
         covered |= (tfs <= tf) & (doc_lens >= doc_len)
     return covered

@@ -2,11 +2,10 @@
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from strategies import operations, papers_after
 
 from litstore import Paper
 from litstore import open as open_store
+from strategies import operations, papers_after
 
 CITING, CITED, BOTH = 1, 2, 3
 
@@ -61,7 +60,7 @@ def test_edge_that_the_cited_record_states(store):
 def test_edge_that_both_records_state_is_one_edge(store, apart):
     """Bits 1 + 2 = 3, counted once, whether the records come together or one after the other."""
     records = [Paper("a", references=["b", "b"]), Paper("b", citations=["a", "a"])]
-    for batch in ([records[:1], records[1:]] if apart else [records]):
+    for batch in [records[:1], records[1:]] if apart else [records]:
         store.load(batch)
     assert {("a", "b"): BOTH} == edges(store)
     assert {"a": (1, 0), "b": (0, 1)} == degrees(store)
@@ -214,7 +213,7 @@ def implied(corpus):
     return found, outside
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(operations(max_steps=5))
 def test_graph_is_what_the_last_records_say(steps):
     """After each step: edges, their bits, unresolved citations, degrees and the edge count."""

@@ -4,10 +4,10 @@ import itertools
 from collections import Counter
 
 import pytest
-from reference import Reference
 
 from litstore.demo import TOPICS, build_corpus
 from litstore.text import tokenise
+from reference import Reference
 
 CORPUS = build_corpus()
 BY_ID = {paper.id: paper for paper in CORPUS}

@@ -348,7 +348,9 @@ SELECT t.term AS term,
 FROM terms t
 JOIN posting_blocks b
   ON b.block BETWEEN t.term_no << 32 AND (t.term_no << 32) + 2147483647
-JOIN integers i ON i.n < b.n_slots
+  AND b.block >> 32 = t.term_no
+  AND likelihood(b.n_slots > 0, 0.0001)
+JOIN integers i ON likelihood(i.n < b.n_slots, 0.0001)
 JOIN papers p ON p.doc = (b.block & 2147483647) + CASE b.offset_width
     WHEN 2 THEN (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 2 + 1, 2)), 1, 1)) - 1) * 16 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 2 + 1, 2)), 2, 1)) - 1) * 1 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 2 + 1, 2)), 3, 1)) - 1) * 4096 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 2 + 1, 2)), 4, 1)) - 1) * 256
     WHEN 4 THEN (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 1, 1)) - 1) * 16 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 2, 1)) - 1) * 1 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 3, 1)) - 1) * 4096 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 4, 1)) - 1) * 256 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 5, 1)) - 1) * 1048576 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 6, 1)) - 1) * 65536 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 7, 1)) - 1) * 268435456 + (instr('0123456789ABCDEF', substr(hex(substr(b.offsets, i.n * 4 + 1, 4)), 8, 1)) - 1) * 16777216

@@ -19,9 +19,7 @@ AVERAGES = st.floats(0.01, 100_000)
 
 
 def score(tf, doc_len, *, n_docs=100, doc_freq=10, avg_doc_len=50.0):
-    return bm25.term_score(
-        tf, doc_len, idf=bm25.idf(n_docs, doc_freq), avg_doc_len=avg_doc_len
-    )
+    return bm25.term_score(tf, doc_len, idf=bm25.idf(n_docs, doc_freq), avg_doc_len=avg_doc_len)
 
 
 # By hand
@@ -129,10 +127,13 @@ def test_score_rises_when_the_others_are_longer(tf, doc_len):
     assert score(tf, doc_len, avg_doc_len=40.0) < score(tf, doc_len, avg_doc_len=41.0)
 
 
-@pytest.mark.parametrize("top_k", [0, -1])
-def test_top_k_below_one_is_refused(top_k):
+@pytest.mark.parametrize("top_k", [0, -1, 2.5, True, "3", None])
+def test_top_k_that_is_no_number_from_one_on_is_refused(top_k):
     """The message names the range."""
-    with open_store(":memory:") as store, pytest.raises(QueryError, match="at least 1"):
+    with (
+        open_store(":memory:") as store,
+        pytest.raises(QueryError, match="whole number of at least 1"),
+    ):
         BM25Index(store).search("graph", top_k)
 
 
@@ -167,9 +168,7 @@ def test_arrays_and_numbers_round_alike(papers, avg_doc_len, n_docs):
 def test_formula_is_rounded_as_it_is_written(tf, doc_len, avg_doc_len, n_docs):
     """Python's own floats, in the association of the definition."""
     idf = math.log((n_docs - 1 + 0.5) / (1 + 0.5) + 1.0)
-    expected = idf * (
-        (tf * (1.5 + 1)) / (tf + 1.5 * (1 - 0.75 + 0.75 * doc_len / avg_doc_len))
-    )
+    expected = idf * ((tf * (1.5 + 1)) / (tf + 1.5 * (1 - 0.75 + 0.75 * doc_len / avg_doc_len)))
     assert expected == bm25.term_score(
         tf, doc_len, idf=bm25.idf(n_docs, 1), avg_doc_len=avg_doc_len
     )

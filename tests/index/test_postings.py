@@ -80,13 +80,14 @@ def test_every_row_is_small_and_in_the_cheaper_form(given_postings):
     """At most 4,096 postings or 8,192 slots; dense only where n_slots <= 3 bytes * postings; 4-byte
     offsets only for fewer than 48 postings that would not fit 2 bytes; no row crosses a run."""
     terms, docs, tfs, runs = given_postings
-    ends = dict(zip(zip(terms[runs].tolist(), docs[runs].tolist()), [*runs[1:], len(docs)]))
+    ends = [*runs[1:], len(docs)]
     at = 0
     for block in encode(terms, docs, tfs, runs):
         held = decode([block])
         count, last = len(held.docs), held.docs[-1]
-        end = ends.get((block.term_no, block.first_doc), None) or end
-        assert block.first_doc == held.docs[0] == docs[at]
+        end = ends[np.searchsorted(runs, at, side="right") - 1]
+        assert (terms[at], docs[at]) == (block.term_no, block.first_doc)
+        assert docs[at] == held.docs[0]
         assert len(block.tfs) == block.n_slots
         if block.offset_width == 0:
             assert block.offsets is None
@@ -99,6 +100,7 @@ def test_every_row_is_small_and_in_the_cheaper_form(given_postings):
             assert block.offset_width == 2 or count < 48
         at += count
         assert at <= end
+    assert at == len(docs)
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=SLOW)
@@ -124,6 +126,12 @@ def test_rows_of_a_term_cover_disjoint_ascending_ranges(docs):
         (range(0, 4 * 4097, 4), [(0, 4096, 2), (16384, 1, 0)]),
         # 47 with wide gaps share a row of 4-byte offsets, the 48th begins another
         (range(0, 48 * 70_000, 70_000), [(0, 47, 4), (47 * 70_000, 1, 0)]),
+        # 48 and one more that is, and that is not, within 2 bytes of the first
+        ([*range(0, 4800, 100), 65_535], [(0, 49, 2)]),
+        ([*range(0, 4800, 100), 65_536], [(0, 48, 2), (65_536, 1, 0)]),
+        # 47 close together, which 2 bytes are enough for, and one far behind
+        ([*range(1, 48), 70_000], [(1, 47, 2), (70_000, 1, 0)]),
+        ([*range(1, 49), 70_000], [(1, 48, 0), (70_000, 1, 0)]),
     ],
 )
 def test_form_of_a_row(docs, expected):
@@ -228,7 +236,8 @@ def test_search_over_a_damaged_row_says_so(damage):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in ROW_DAMAGE if name not in ("lengths of no paper", "lengths below zero")]
+    "name",
+    [name for name in ROW_DAMAGE if name not in ("lengths of no paper", "lengths below zero")],
 )
 def test_changing_a_paper_over_a_damaged_row_says_so_and_changes_nothing(name):
     """A row is never rewritten from what it does not hold. (A row of lengths that is not there is
@@ -257,12 +266,14 @@ def implied(texts):
 
 
 def stored(connection):
-    """The same, as the index has it, with document frequencies checked."""
+    """The same, as the index has it; its order and document frequencies are checked."""
     names = connection.exec_driver_sql("SELECT term FROM terms").scalars().all()
     terms = search.find_terms(connection, names)
+    read = search.read_postings(connection, terms)
+    assert all((np.diff(docs) > 0).all() for docs, _ in read.values())
     found = {
         term: dict(zip(docs.tolist(), tfs.tolist(), strict=True))
-        for term, (docs, tfs) in search.read_postings(connection, terms).items()
+        for term, (docs, tfs) in read.items()
     }
     assert {term: len(found[term]) for term in terms} == {t: n.doc_freq for t, n in terms.items()}
     return found
@@ -493,9 +504,7 @@ def test_store_with_rows_of_every_form(spread):
     assert [(0,), (2,), (4,)] == store.sql(
         "SELECT DISTINCT offset_width FROM posting_blocks ORDER BY 1"
     ).rows
-    assert [(255,), (256,), (1000,)] == store.sql(
-        "SELECT tf FROM posting_overflow ORDER BY 1"
-    ).rows
+    assert [(255,), (256,), (1000,)] == store.sql("SELECT tf FROM posting_overflow ORDER BY 1").rows
     assert [] == store.verify()
 
 

@@ -13,7 +13,6 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import litstore
@@ -27,6 +26,7 @@ from litstore.errors import (
     StoreLockedError,
 )
 from litstore.querylog.record import BUSY_WAIT_S, KEPT_HITS, QueryLog, digest, new_query_id
+from litstore.text import ANALYZERS, tokenise
 
 N_PAPERS = 30
 CORPUS = [
@@ -83,8 +83,12 @@ def n_logged(store):
 
 
 @pytest.fixture
-def locked(path):
-    """The write lock of the store, held by another connection until `release` is called."""
+def locked(path, monkeypatch):
+    """The write lock of the store, held by another connection until `release` is called.
+
+    The log waits for it for a hundredth of a second only.
+    """
+    monkeypatch.setattr("litstore.querylog.record.BUSY_WAIT_S", 0.01)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
 
@@ -333,8 +337,15 @@ def test_another_ranking_has_another_fingerprint(store):
 def test_another_recipe_has_another_fingerprint(store, monkeypatch):
     """The same ranking over an index built by another version of the analyzer is another one."""
     RetrievalClient(store).search("sparse")
-    with store.database.write() as connection:
-        connection.exec_driver_sql("UPDATE corpus_stats SET analyzer_version = 7")
+
+    class NewerPlain:
+        name, version = "plain", 7
+
+        def __call__(self, content):
+            return tokenise(content)
+
+    monkeypatch.setitem(ANALYZERS, "plain", NewerPlain())
+    store.rebuild()
     RetrievalClient(store).search("sparse")
     second, first = store.query_log.latest()
     assert first.config != second.config
@@ -405,8 +416,9 @@ def test_a_store_in_memory_is_logged():
 # While the file is locked
 
 
-def test_a_locked_store_is_searched_all_the_same(path, store, locked):
+def test_a_locked_store_is_searched_all_the_same(path, store, locked, monkeypatch):
     """While another process writes, a search waits a quarter second at most for its log."""
+    monkeypatch.setattr("litstore.querylog.record.BUSY_WAIT_S", BUSY_WAIT_S)
     client = RetrievalClient(store)
     start = time.monotonic()
     result = client.search("sparse")
@@ -576,7 +588,7 @@ CHANGES = {
     "top_score is nan": ("query", "top_score", math.nan),
     "query is a surrogate": ("query", "query", "\ud800"),
     "a column is a flag": ("query", "hit_count", True),
-    "another configuration": ("query", "config", "0123456789abcdef"),
+    "another configuration": ("config", "ranking", "{}"),
     "ranking is a number": ("config", "ranking", 1),
     "recipe is null": ("config", "recipe", None),
     "config is text": ("config", None, "x"),
@@ -760,9 +772,7 @@ def test_no_error_of_the_log_reaches_the_search(store, monkeypatch, kind):
 
 
 @pytest.mark.parametrize("busy", [False, True])
-@pytest.mark.parametrize(
-    ("client", "limit"), [("\ud800", None), ("python", 10**30), ("python", np.int64(3))]
-)
+@pytest.mark.parametrize(("client", "limit"), [("\ud800", None), ("python", 10**30)])
 def test_what_cannot_be_logged(store, locked, client, limit, busy):
     """A name of a client or a limit that neither file can hold costs the entry, not the search."""
     if not busy:
