@@ -181,7 +181,8 @@ def _split(
         base = int(docs[at])
         end = int(np.searchsorted(docs, base + BLOCK_SPAN))
         span = int(docs[end - 1]) - base + 1
-        if 3 * (end - at) >= span:
+        # A few postings on their own, with others far behind, share a row of 4-byte offsets.
+        if 3 * (end - at) >= span and (end - at >= SMALL or end == n):
             width, packed = 0, None
             slots = np.zeros(span, dtype=np.uint8)
             slots[docs[at:end] - base] = clipped[at:end]
