@@ -21,13 +21,14 @@ from litstore.database import papers, stats
 from litstore.database.layout import TF_ESCAPE
 from litstore.database.stats import CorpusStats
 from litstore.errors import DamagedStoreError
-from litstore.index import search, writer
+from litstore.index import lookup, writer
 from litstore.index.postings import (
     LENGTHS_PER_BLOCK,
     Block,
     Postings,
     decode,
     decode_lengths,
+    within_bounds,
 )
 from litstore.text import ANALYZERS, Analyzer
 
@@ -36,7 +37,7 @@ SHOWN: Final = 20
 PAGE: Final = 5_000
 
 ALL_BLOCKS_SQL: Final = """
-SELECT block >> 32, block & 2147483647, n_slots, offset_width, offsets, tfs
+SELECT block >> 32, block & 2147483647, n_slots, offset_width, offsets, tfs, bounds
 FROM posting_blocks
 ORDER BY block
 """
@@ -153,7 +154,7 @@ def _index(
     for doc in np.flatnonzero((stored_lens > 0) & ~seen)[:SHOWN].tolist():
         yield Problem("doc_lengths", f"document {doc} has a length but no paper")
     yield from _total_problems(connection, corpus, n_docs, tokens)
-    yield from _posting_problems(connection, analyzer, expected)
+    yield from _posting_problems(connection, analyzer, expected, stored_lens)
 
 
 def _length_slots(connection: Connection) -> int:
@@ -164,7 +165,7 @@ def _length_slots(connection: Connection) -> int:
 
 def _read_lengths(connection: Connection, into: NDArray[np.uint32]) -> Iterator[Problem]:
     """Fill in what is stored, as far as it can be read; its papers are checked one by one later."""
-    for block, blob in connection.execute(search.LENGTHS_SQL):
+    for block, blob in connection.exec_driver_sql(lookup.LENGTHS_SQL):
         start = block * LENGTHS_PER_BLOCK
         try:
             lengths = decode_lengths(blob)
@@ -214,18 +215,23 @@ class _Stored:
     """The stored postings by term number, and what could not be made sense of.
 
     damaged: term numbers with a row that cannot be read. unmatched: (term number, document) of
-    frequencies from 255 on that are missing, or that belong to no posting.
+    frequencies from 255 on that are missing, or that belong to no posting. loose: term numbers with
+    a row whose bounds a posting exceeds: searches might leave that posting out.
     """
 
     prints: _Fingerprints
     damaged: set[int]
     unmatched: list[tuple[int, int]]
+    loose: set[int]
 
 
 def _posting_problems(
-    connection: Connection, analyzer: Analyzer, expected: _Fingerprints
+    connection: Connection,
+    analyzer: Analyzer,
+    expected: _Fingerprints,
+    doc_lens: NDArray[np.uint32],
 ) -> Iterator[Problem]:
-    stored = _read_stored(connection)
+    stored = _read_stored(connection, doc_lens)
     vocabulary = {
         term: (number, doc_freq)
         for term, number, doc_freq in connection.exec_driver_sql(
@@ -238,6 +244,8 @@ def _posting_problems(
     for number, doc in stored.unmatched[:SHOWN]:
         where = f"{_term(names, number)} in {_paper(connection, doc)}"
         yield Problem("postings", f"{where}: a frequency from 255 on and its posting do not match")
+    for number in sorted(stored.loose)[:SHOWN]:
+        yield Problem("postings", f"{_term(names, number)}: the bounds of a row do not hold")
     doubtful = []
     for term in sorted(expected.of.keys() | vocabulary.keys()):
         number, doc_freq = vocabulary.get(term, (None, 0))
@@ -257,14 +265,14 @@ def _posting_problems(
     yield from _explain_postings(connection, analyzer, doubtful[:SHOWN])
 
 
-def _read_stored(connection: Connection) -> _Stored:
+def _read_stored(connection: Connection, doc_lens: NDArray[np.uint32]) -> _Stored:
     large = {
         (term, doc): tf
         for term, doc, tf in connection.exec_driver_sql(
             "SELECT term_no, doc, tf FROM posting_overflow"
         )
     }
-    found = _Stored(_Fingerprints(), set(), [])
+    found = _Stored(_Fingerprints(), set(), [], set())
     rows = connection.exec_driver_sql(ALL_BLOCKS_SQL)
     while page := rows.fetchmany(PAGE):
         blocks, held = _decode_readable([Block(*row) for row in page], found.damaged)
@@ -277,8 +285,24 @@ def _read_stored(connection: Connection) -> _Stored:
             else:
                 found.unmatched.append(key)
         found.prints.add(names.tolist(), where[held.rows], held.docs, tfs)
+        found.loose.update(_loose(blocks, held, tfs, doc_lens))
     found.unmatched.extend(large)
     return found
+
+
+def _loose(
+    blocks: list[Block],
+    held: Postings,
+    tfs: NDArray[np.int64],
+    doc_lens: NDArray[np.uint32],
+) -> Iterator[int]:
+    for at, block in enumerate(blocks):
+        if block.bounds is None:
+            continue
+        start, end = np.searchsorted(held.rows, (at, at + 1))
+        docs = np.minimum(held.docs[start:end], len(doc_lens) - 1)
+        if not within_bounds(block.bounds, tfs[start:end], doc_lens[docs]).all():
+            yield block.term_no
 
 
 def _decode_readable(blocks: list[Block], damaged: set[int]) -> tuple[list[Block], Postings]:
@@ -318,8 +342,8 @@ def _explain_postings(
             for token in analyzer(content):
                 if token in implied:
                     implied[token][doc] = implied[token].get(doc, 0) + 1
-    terms = search.find_terms(connection, doubtful)
-    stored = search.read_postings(connection, terms)
+    terms = lookup.find_terms(connection, doubtful)
+    stored = lookup.read_postings(connection, terms)
     for term in doubtful:
         docs, tfs = stored.get(term, (np.zeros(0, np.int64), np.zeros(0, np.int64)))
         held = dict(zip(docs.tolist(), tfs.tolist(), strict=True))

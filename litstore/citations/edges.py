@@ -16,7 +16,7 @@ from typing import Final
 from sqlalchemy import Connection, text
 
 from litstore.database import papers
-from litstore.database.engine import rows_as_json
+from litstore.database.engine import raw_connection, rows_as_json
 from litstore.database.layout import ASSERTED_BY_CITED as CITED
 from litstore.database.layout import ASSERTED_BY_CITING as CITING
 from litstore.paper import Paper
@@ -101,7 +101,7 @@ DELETE FROM citation_degrees
 WHERE doc = ? AND n_references = 0 AND n_cited_by = 0
 """
 
-LINKS_SQL: Final = text("""
+LINKS_SQL: Final = """
 SELECT e.citing_doc AS doc, p.id, 1 AS direction
 FROM citation_edges e JOIN papers p ON p.doc = e.cited_doc
 WHERE e.citing_doc IN (SELECT value FROM json_each(:docs)) AND e.asserted_by & :citing_bits
@@ -113,7 +113,7 @@ UNION ALL
 SELECT u.doc, u.missing_id, u.asserted_by
 FROM unresolved_edges u
 WHERE u.doc IN (SELECT value FROM json_each(:docs))
-""")
+"""
 
 # What a rebuild does: unresolved citations whose paper is there become edges, edges of papers that
 # are not there go, and the degrees are counted anew.
@@ -272,7 +272,7 @@ def with_links(
         "cited_bits": CITED if own_only else CITING | CITED,
     }
     links: dict[tuple[int, int], list[str]] = {}
-    for doc, other, direction in connection.execute(LINKS_SQL, bound):
+    for doc, other, direction in raw_connection(connection).execute(LINKS_SQL, bound):
         links.setdefault((doc, direction), []).append(other)
     return {
         doc: replace(

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, TextClause, text
 
 from litstore.config import MAX_HOPS
 from litstore.database import papers
-from litstore.database.engine import Database, rows_as_json
+from litstore.database.engine import Database, raw_connection, rows_as_json
 from litstore.errors import ConfigError, UnknownPaperError
 
 NO_LIMIT: Final = 1 << 62
@@ -26,7 +26,7 @@ NO_LIMIT: Final = 1 << 62
 # Rows of hop 0 are the seeds; `hub_neighbours` are the neighbours that seeds beyond the hub limit
 # give in place of all of theirs. From hop 1 on, and for seeds, an arm is taken only by papers that
 # are within the limit in its direction.
-WALK_SQL: Final = text("""
+WALK_SQL: Final = """
 WITH RECURSIVE walk (doc, hop) AS (
     SELECT value, 0 FROM json_each(:seeds)
     UNION
@@ -49,14 +49,14 @@ SELECT w.doc, MIN(w.hop) AS hop,
 FROM walk w
 LEFT JOIN citation_degrees d ON d.doc = w.doc
 GROUP BY w.doc
-""")
+"""
 
-HUB_SEEDS_SQL: Final = text("""
+HUB_SEEDS_SQL: Final = """
 SELECT d.doc, d.n_references > :hub_limit, d.n_cited_by > :hub_limit
 FROM json_each(:seeds) j
 CROSS JOIN citation_degrees d ON d.doc = j.value
 WHERE d.n_references > :hub_limit OR d.n_cited_by > :hub_limit
-""")
+"""
 
 _MOST_CITED = """
 SELECT e.{far}
@@ -114,23 +114,29 @@ def expand(
     """Walk from the seeds (document numbers) in this transaction's snapshot."""
     limit = NO_LIMIT if hub_limit is None else hub_limit
     hops = min(max_hops, MAX_HOPS)
-    rows = connection.execute(
-        WALK_SQL,
-        {
-            "seeds": rows_as_json(seeds),
-            "hub_neighbours": rows_as_json(sorted(_of_hub_seeds(connection, seeds, limit))),
-            "max_hops": hops,
-            "hub_limit": limit,
-        },
-    ).all()
-    table = np.array([tuple(row) for row in rows], dtype=np.int64).reshape(-1, 3)
+    rows = (
+        raw_connection(connection)
+        .execute(
+            WALK_SQL,
+            {
+                "seeds": rows_as_json(seeds),
+                "hub_neighbours": rows_as_json(sorted(_of_hub_seeds(connection, seeds, limit))),
+                "max_hops": hops,
+                "hub_limit": limit,
+            },
+        )
+        .fetchall()
+    )
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
     return Walk(table[:, 0], table[:, 1], int(((table[:, 1] < hops) & (table[:, 2] > 0)).sum()))
 
 
 def _of_hub_seeds(connection: Connection, seeds: Sequence[int], limit: int) -> set[int]:
     neighbours: set[int] = set()
     bound = {"seeds": rows_as_json(seeds), "hub_limit": limit}
-    for doc, many_references, many_citers in connection.execute(HUB_SEEDS_SQL, bound).all():
+    for doc, many_references, many_citers in (
+        raw_connection(connection).execute(HUB_SEEDS_SQL, bound).fetchall()
+    ):
         for is_hub, statement in (
             (many_references, MOST_CITED_REFERENCES_SQL),
             (many_citers, MOST_CITED_CITERS_SQL),

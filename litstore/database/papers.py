@@ -17,41 +17,41 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-from litstore.database.engine import rows_as_json
+from litstore.database.engine import raw_connection, rows_as_json
 from litstore.errors import DamagedStoreError, RecordError
 from litstore.paper import Paper
 
-FIND_SQL: Final = text("""
+FIND_SQL: Final = """
 SELECT id, doc, content_hash
 FROM papers
-WHERE id IN (SELECT value FROM json_each(:ids))
-""")
+WHERE id IN (SELECT value FROM json_each(?))
+"""
 
-KEYS_SQL: Final = text("""
+KEYS_SQL: Final = """
 SELECT p.doc, p.id, p.year
-FROM json_each(:docs) j
+FROM json_each(?) j
 CROSS JOIN papers p ON p.doc = j.value
-""")
+"""
 
-READ_SQL: Final = text("""
+READ_SQL: Final = """
 SELECT doc, id, title, abstract, year, source, venue, type, url, extra
 FROM papers
-WHERE doc IN (SELECT value FROM json_each(:docs))
-""")
+WHERE doc IN (SELECT value FROM json_each(?))
+"""
 
-AUTHORS_SQL: Final = text("""
+AUTHORS_SQL: Final = """
 SELECT doc, name
 FROM paper_authors
-WHERE doc IN (SELECT value FROM json_each(:docs))
+WHERE doc IN (SELECT value FROM json_each(?))
 ORDER BY doc, position
-""")
+"""
 
-IDENTIFIERS_SQL: Final = text("""
+IDENTIFIERS_SQL: Final = """
 SELECT doc, scheme, value
 FROM paper_identifiers
-WHERE doc IN (SELECT value FROM json_each(:docs))
+WHERE doc IN (SELECT value FROM json_each(?))
 ORDER BY doc, scheme
-""")
+"""
 
 UPSERT_SQL: Final = """
 INSERT INTO papers (doc, id, year, title, source, venue, type, url, content_hash,
@@ -75,13 +75,18 @@ class StoredKey:
 
 def find(connection: Connection, ids: Iterable[str]) -> dict[str, StoredKey]:
     """Return the stored key of each of these ids that the store has."""
-    rows = connection.execute(FIND_SQL, {"ids": json.dumps(list(ids))})
+    rows = raw_connection(connection).execute(FIND_SQL, (json.dumps(list(ids)),))
     return {paper_id: StoredKey(doc, digest) for paper_id, doc, digest in rows}
+
+
+def ids(connection: Connection, docs: NDArray[np.int64]) -> list[str]:
+    """Return the ids of these documents, in their order."""
+    return keys(connection, docs)[0]
 
 
 def keys(connection: Connection, docs: NDArray[np.int64]) -> tuple[list[str], NDArray[np.float64]]:
     """Return ids and years of these documents, in their order; an unknown year is NaN."""
-    rows = connection.execute(KEYS_SQL, {"docs": rows_as_json(docs)}).all()
+    rows = raw_connection(connection).execute(KEYS_SQL, (rows_as_json(docs),))
     found = {doc: (paper_id, year) for doc, paper_id, year in rows}
     try:
         ordered = [found[doc] for doc in docs.tolist()]
@@ -95,12 +100,12 @@ def keys(connection: Connection, docs: NDArray[np.int64]) -> tuple[list[str], ND
 
 def read(connection: Connection, docs: Iterable[int]) -> dict[int, Paper]:
     """Return these documents as papers without citations; numbers without a paper are left out."""
-    bound = {"docs": rows_as_json(docs)}
+    raw, bound = raw_connection(connection), (rows_as_json(docs),)
     authors: dict[int, list[str]] = {}
-    for doc, name in connection.execute(AUTHORS_SQL, bound):
+    for doc, name in raw.execute(AUTHORS_SQL, bound):
         authors.setdefault(doc, []).append(name)
     identifiers: dict[int, dict[str, str]] = {}
-    for doc, scheme, value in connection.execute(IDENTIFIERS_SQL, bound):
+    for doc, scheme, value in raw.execute(IDENTIFIERS_SQL, bound):
         identifiers.setdefault(doc, {})[scheme] = value
     return {
         doc: Paper(
@@ -117,7 +122,7 @@ def read(connection: Connection, docs: Iterable[int]) -> dict[int, Paper]:
             extra=json.loads(extra) if extra else {},
         )
         for doc, paper_id, title, abstract, year, source, venue, kind, url, extra in (
-            connection.execute(READ_SQL, bound)
+            raw.execute(READ_SQL, bound)
         )
     }
 

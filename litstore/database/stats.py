@@ -9,15 +9,15 @@ from typing import Final
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
-from litstore.database.engine import Database
+from litstore.database.engine import Database, raw_connection
 from litstore.errors import DamagedStoreError
 from litstore.text import ANALYZERS, Analyzer
 
-STATS_SQL: Final = text("""
+STATS_SQL: Final = """
 SELECT n_docs, total_tokens, min_year, max_year, n_citations,
        analyzer, analyzer_version, next_doc, generation
 FROM corpus_stats
-""")
+"""
 
 # Papers and years are counted by index look-ups and deltas; nothing here scans the corpus.
 UPDATE_SQL: Final = text("""
@@ -90,7 +90,10 @@ class CorpusStats:
 
 def read(connection: Connection) -> CorpusStats:
     """Return the statistics as this transaction sees them."""
-    return CorpusStats(*connection.execute(STATS_SQL).one())
+    row = raw_connection(connection).execute(STATS_SQL).fetchone()
+    if row is None:
+        raise DamagedStoreError("the statistics of the corpus are missing; run: litstore rebuild")
+    return CorpusStats(*row)
 
 
 def analyzer_of(recipe: CorpusStats) -> Analyzer:

@@ -41,7 +41,7 @@ def length_norms(doc_lens: NDArray[np.uint32], avg_doc_len: float) -> NDArray[np
 
 
 def term_scores(
-    term_freqs: NDArray[np.int64], norms: NDArray[np.float64], *, idf: float
+    term_freqs: NDArray[np.signedinteger], norms: NDArray[np.float64], *, idf: float
 ) -> NDArray[np.float64]:
     """BM25 contribution of one query token to each paper in its postings.
 

@@ -16,6 +16,13 @@ Within a row, slot ``i`` has
   term; 255 is an escape: the frequency is 255 or more and stands in
   ``posting_overflow(term_no, doc, tf)``.
 
+* ``bounds``, in rows of at least BOUNDED postings, says how good a posting of the row can be: a few
+  pairs (tf, doc_len), u32 little-endian, so that each posting has a tf no larger and a length no
+  smaller than those of one pair. df, N and avgdl may drift as papers come and go: whatever they
+  are, tf_norm rises with tf and falls with length, so the largest tf_norm of the pairs is an upper
+  bound for the row. A posting's length cannot change without its paper being taken out and put
+  back, which writes the row anew.
+
 A sparse posting costs 3 or 5 bytes, a dense slot 1. A row is dense where that is no larger than the
 sparse form. A row with 4-byte offsets holds fewer than SMALL postings unless its span needs no
 more than one row anyway: longer lists are cut where the span would pass 65,535. Fixed width keeps
@@ -32,7 +39,7 @@ anew for every posting, stays quick.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -47,6 +54,11 @@ SMALL: Final = 48
 cost less than the overhead of another row."""
 
 _WIDTHS: Final[dict[int, np.dtype[np.unsignedinteger]]] = {2: np.dtype("<u2"), 4: np.dtype("<u4")}
+BOUNDED: Final = 512
+"""Rows of fewer postings have no bounds: reading them costs no more than asking."""
+_TF_CLASSES: Final = np.array([1, 2, 4, 8, 16, TF_ESCAPE])
+_UNBOUNDED_TF: Final = 0xFFFF_FFFF
+
 _NEEDS_SPLIT: Final = -1
 LENGTHS_PER_BLOCK: Final = 1 << LENGTHS_BITS
 
@@ -63,6 +75,7 @@ class Block(NamedTuple):
     offset_width: int
     offsets: bytes | None
     tfs: bytes
+    bounds: bytes | None = None
 
     @property
     def key(self) -> int:
@@ -93,7 +106,7 @@ def decode(blocks: Sequence[Block]) -> Postings:
         nothing = np.zeros(0, dtype=np.int64)
         return Postings(nothing, nothing, nothing)
     _check(blocks)
-    _, firsts, n_slots, widths, offset_blobs, tf_blobs = zip(*blocks, strict=True)
+    _, firsts, n_slots, widths, offset_blobs, tf_blobs, _ = zip(*blocks, strict=True)
     sizes = np.array(n_slots, dtype=np.int64)
     rows = np.repeat(np.arange(len(blocks)), sizes)
     width = np.repeat(np.array(widths, dtype=np.int64), sizes)
@@ -109,7 +122,7 @@ def decode(blocks: Sequence[Block]) -> Postings:
 
 def _check(blocks: Sequence[Block]) -> None:
     for block in blocks:
-        _, _, n_slots, width, offsets, tfs = block
+        _, _, n_slots, width, offsets, tfs, _ = block
         needed = n_slots * width
         if len(tfs) != n_slots or width not in (0, 2, 4) or len(offsets or b"") != needed:
             raise _damaged(block)
@@ -123,12 +136,17 @@ def _damaged(block: Block) -> DamagedStoreError:
 
 
 def encode(
-    terms: NDArray[np.int64], docs: Docs, tfs: TermFreqs, runs: NDArray[np.int64]
+    terms: NDArray[np.int64],
+    docs: Docs,
+    tfs: TermFreqs,
+    runs: NDArray[np.int64],
+    doc_lens: Callable[[Docs], NDArray[np.uint32]],
 ) -> Iterator[Block]:
     """Pack postings into rows.
 
     terms, docs, tfs: int64 arrays of shape (n,), sorted by term, then doc. runs: int64 array of
     shape (n_runs,), ascending starts of the stretches that must not share a row (each of one term).
+    doc_lens: gives the lengths of these documents.
     """
     ends = np.append(runs[1:], len(docs))
     bases = docs[runs]
@@ -144,8 +162,8 @@ def encode(
     width = np.where(simple, np.where(narrow, 2, 4), np.where(counts == 1, 0, _NEEDS_SPLIT))
     columns = (runs, ends, terms[runs], bases, counts, width)
     for start, end, term, base, count, w in zip(*(c.tolist() for c in columns), strict=True):
-        if w == _NEEDS_SPLIT:
-            yield from _split(term, docs[start:end], tfs[start:end])
+        if w == _NEEDS_SPLIT or count >= BOUNDED:
+            yield from _split(term, docs[start:end], tfs[start:end], doc_lens)
         elif w == 0:
             yield Block(term, base, count, 0, None, as_tf[start:end])
         else:
@@ -153,8 +171,10 @@ def encode(
             yield Block(term, base, count, w, packed, as_tf[start:end])
 
 
-def _split(term: int, docs: Docs, tfs: TermFreqs) -> Iterator[Block]:
-    """Pack one run that may need several rows; each step takes at least one posting."""
+def _split(
+    term: int, docs: Docs, tfs: TermFreqs, doc_lens: Callable[[Docs], NDArray[np.uint32]]
+) -> Iterator[Block]:
+    """Pack one run that may need several rows, or bounds; each step takes at least one posting."""
     at, n = 0, len(docs)
     clipped = np.minimum(tfs, TF_ESCAPE).astype(np.uint8)
     while at < n:
@@ -163,14 +183,43 @@ def _split(term: int, docs: Docs, tfs: TermFreqs) -> Iterator[Block]:
         span = int(docs[end - 1]) - base + 1
         # A few postings on their own, with others far behind, share a row of 4-byte offsets.
         if 3 * (end - at) >= span and (end - at >= SMALL or end == n):
+            width, packed = 0, None
             slots = np.zeros(span, dtype=np.uint8)
             slots[docs[at:end] - base] = clipped[at:end]
-            yield Block(term, base, span, 0, None, slots.tobytes())
         else:
             end, width = _sparse_end(docs, at)
             packed = (docs[at:end] - base).astype(_WIDTHS[width]).tobytes()
-            yield Block(term, base, end - at, width, packed, clipped[at:end].tobytes())
+            slots = clipped[at:end]
+        limits = bounds(clipped[at:end], doc_lens(docs[at:end])) if end - at >= BOUNDED else None
+        yield Block(term, base, len(slots), width, packed, slots.tobytes(), limits)
         at = end
+
+
+def bounds(tfs: NDArray[np.uint8], doc_lens: NDArray[np.uint32]) -> bytes:
+    """Return the pairs (tf, doc_len) that bound these postings, as they are stored.
+
+    One pair for each class of term frequencies that occurs: its largest tf, its smallest length.
+    """
+    classes = np.searchsorted(_TF_CLASSES, tfs)
+    pairs = []
+    for at in np.unique(classes):
+        members = classes == at
+        tf = int(tfs[members].max())
+        pairs.append((_UNBOUNDED_TF if tf == TF_ESCAPE else tf, int(doc_lens[members].min())))
+    return np.array(pairs, dtype="<u4").tobytes()
+
+
+def within_bounds(
+    raw: bytes, tfs: NDArray[np.int64], doc_lens: NDArray[np.uint32]
+) -> NDArray[np.bool_]:
+    """Whether each posting is covered by one of the pairs; for `verify`."""
+    covered = np.zeros(len(tfs), dtype=bool)
+    if len(raw) % 8:
+        return covered
+    pairs = np.frombuffer(raw, dtype="<u4").reshape(-1, 2)
+    for tf, doc_len in pairs.tolist():
+        covered |= (tfs <= tf) & (doc_lens >= doc_len)
+    return covered
 
 
 def _sparse_end(docs: Docs, at: int) -> tuple[int, int]:

@@ -53,6 +53,7 @@ so adding one paper rewrites little, and a bulk load does not read the index bac
 # left alone once it is large enough. The last column: is this the last row of its term?
 TOUCHED_BLOCKS_SQL: Final = f"""
 SELECT b.block >> 32, b.block & {LAST_DOC}, b.n_slots, b.offset_width, b.offsets, b.tfs,
+       b.bounds,
        b.block = (SELECT max(x.block) FROM posting_blocks x
                   WHERE x.block <= (b.block | {LAST_DOC}))
 FROM (
@@ -71,8 +72,8 @@ ORDER BY b.block
 """
 
 PUT_BLOCK_SQL: Final = """
-INSERT OR REPLACE INTO posting_blocks (block, n_slots, offset_width, offsets, tfs)
-VALUES (?, ?, ?, ?, ?)
+INSERT OR REPLACE INTO posting_blocks (block, n_slots, offset_width, offsets, tfs, bounds)
+VALUES (?, ?, ?, ?, ?, ?)
 """
 
 
@@ -145,9 +146,10 @@ def apply(
     numbers = _term_numbers(connection, removed[1].vocabulary, added[1].vocabulary)
     out = _flatten(*removed, numbers)
     into = _flatten(*added, numbers)
+    # Lengths first: rows of postings carry bounds that are made from them.
+    _write_lengths(connection, removed, added)
     _write_postings(connection, out, into, next_doc)
     _write_doc_freqs(connection, out.terms, into.terms)
-    _write_lengths(connection, removed, added)
     return int(added[1].doc_lens.sum() - removed[1].doc_lens.sum())
 
 
@@ -193,7 +195,10 @@ def _write_postings(connection: Connection, out: _Flat, into: _Flat, next_doc: i
     if int(keep.sum()) != len(keep) - len(out.keys):
         raise DamagedStoreError("the index does not match the papers; run: litstore rebuild")
     merged, runs = _merge(stored, keep, held.rows, into, _rows_of(into, rows, next_doc))
-    fresh = list(encode(merged.terms, merged.docs, merged.tfs, runs)) if len(runs) else []
+    lengths = _Lengths(connection)
+    fresh = (
+        list(encode(merged.terms, merged.docs, merged.tfs, runs, lengths.of)) if len(runs) else []
+    )
     _replace_blocks(connection, rows.blocks, fresh)
     _write_overflow(connection, stored.keys[~keep & (stored.tfs == TF_ESCAPE)], into)
 
@@ -326,6 +331,23 @@ def _length_rows(connection: Connection, blocks: Ints) -> dict[int, NDArray[np.u
     for block, blob in stored:
         rows[block] = decode_lengths(blob).copy()
     return rows
+
+
+class _Lengths:
+    """Lengths of documents, read from the store as they are asked for."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._rows: dict[int, NDArray[np.uint32]] = {}
+
+    def of(self, docs: Docs) -> NDArray[np.uint32]:
+        """Return the lengths of these documents: uint32 array of shape (n,)."""
+        first, last = int(docs[0]) >> LENGTHS_BITS, int(docs[-1]) >> LENGTHS_BITS
+        missing = [block for block in range(first, last + 1) if block not in self._rows]
+        if missing:
+            self._rows.update(_length_rows(self._connection, _ints(missing)))
+        table = np.concatenate([self._rows[block] for block in range(first, last + 1)])
+        return table[docs - (first << LENGTHS_BITS)]
 
 
 def clear(connection: Connection) -> None:

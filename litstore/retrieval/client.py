@@ -143,7 +143,7 @@ class RetrievalClient:
     ) -> bool:
         if not self.log:
             return False
-        distinct = len(dict.fromkeys(found.scores.tokens))
+        distinct = len(dict.fromkeys(found.lexical.tokens))
         passes = result.passes_ms
         status = "ok" if result.hit_count else "no_match" if result.n_tokens else "empty"
         config = logged_config(self.config, found.corpus)
@@ -152,7 +152,7 @@ class RetrievalClient:
             at=at,
             client=self.client,
             query=_loggable(result.query),
-            query_hash=digest(" ".join(found.scores.tokens)),
+            query_hash=digest(" ".join(found.lexical.tokens)),
             config=config.fingerprint,
             generation=result.generation,
             status=status,
@@ -265,8 +265,8 @@ def _result(
         top_bm25=seeds[0] if seeds else 0.0,
         mean_bm25=math.fsum(seeds) / len(seeds) if seeds else 0.0,
         score_margin=final[0] - final[1] if len(final) > 1 else 0.0,
-        n_tokens=len(found.scores.tokens),
-        unknown_terms=found.scores.unknown_terms(),
+        n_tokens=len(found.lexical.tokens),
+        unknown_terms=found.lexical.unknown_terms(),
         generation=found.corpus.generation,
         config=config,
         passes_ms=watch.laps,

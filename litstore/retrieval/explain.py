@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from sqlalchemy import Connection
 
 from litstore.citations.expand import path
@@ -59,10 +60,10 @@ def _lexical_part(
 
 def _bm25(found: Ranking, doc: int) -> Explanation:
     children = tuple(
-        _term(found, token, doc) for token in found.scores.tokens if _tf(found, token, doc)
+        _term(found, token, doc) for token in found.lexical.tokens if found.lexical.tf(token, doc)
     )
     return Explanation(
-        float(found.scores.by_doc[doc]),
+        float(found.lexical.scores(np.array([doc], dtype=np.int64))[0]),
         "BM25 (Okapi, k1 1.5, b 0.75): sum over the query's tokens"
         if children
         else "BM25: the paper holds no token of the query",
@@ -70,20 +71,12 @@ def _bm25(found: Ranking, doc: int) -> Explanation:
     )
 
 
-def _tf(found: Ranking, token: str, doc: int) -> int:
-    if token not in found.scores.postings:
-        return 0
-    docs, tfs = found.scores.postings[token]
-    at = int(docs.searchsorted(doc))
-    return int(tfs[at]) if at < len(docs) and docs[at] == doc else 0
-
-
 def _term(found: Ranking, token: str, doc: int) -> Explanation:
-    tf = _tf(found, token, doc)
-    doc_freq = found.scores.terms[token].doc_freq
-    doc_len = int(found.scores.lengths.doc_lens[doc])
+    tf = found.lexical.tf(token, doc)
+    doc_freq = found.lexical.terms[token].doc_freq
+    doc_len = int(found.lexical.lengths.doc_lens[doc])
     corpus = found.corpus
-    idf = bm25.idf(corpus.n_docs, doc_freq)
+    idf = found.lexical.idf(token)
     score = bm25.term_score(tf, doc_len, idf=idf, avg_doc_len=corpus.avg_doc_len)
     return Explanation(
         score,

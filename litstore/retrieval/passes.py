@@ -11,9 +11,9 @@ from sqlalchemy import Connection
 
 from litstore.citations.expand import Walk, expand
 from litstore.config import RetrievalConfig
-from litstore.database import papers, stats
+from litstore.database import papers
 from litstore.database.stats import CorpusStats
-from litstore.index.search import BM25Index, Scores, best
+from litstore.index.search import BM25Index, LexicalQuery, best
 from litstore.ranking import merge
 from litstore.ranking.merge import Blend
 
@@ -45,7 +45,7 @@ class Ranking:
     """
 
     corpus: CorpusStats
-    scores: Scores
+    lexical: LexicalQuery
     seeds: list[int]
     seed_scores: list[float]
     walk: Walk
@@ -70,17 +70,15 @@ def rank(
     watch: Stopwatch,
 ) -> Ranking:
     """Run both passes and the merge in this transaction's snapshot."""
-    corpus = stats.read(connection)
-    tokens = index.tokens(corpus, query)
+    lexical = index.query(connection, query)
+    corpus = lexical.corpus
     watch.lap("parse")
-    scores = index.score_all(connection, corpus, tokens)
-    seeds, _ = best(connection, scores.by_doc, config.top_k_lexical)
+    seeds, seed_scores, _ = best(connection, lexical, config.top_k_lexical)
     watch.lap("lexical")
     walk = expand(connection, seeds.tolist(), max_hops=config.max_hops, hub_limit=config.hub_limit)
     watch.lap("graph")
     ids, years = papers.keys(connection, walk.docs)
-    bm25 = scores.by_doc[walk.docs]
-    seed_scores = scores.by_doc[seeds].tolist()
+    bm25 = lexical.scores(walk.docs)
     blend = merge.blend(
         config,
         merge.normalised(bm25, seed_scores[0] if seed_scores else 0.0),
@@ -91,7 +89,7 @@ def rank(
     watch.lap("merge")
     return Ranking(
         corpus=corpus,
-        scores=scores,
+        lexical=lexical,
         seeds=seeds.tolist(),
         seed_scores=seed_scores,
         walk=walk,

@@ -204,6 +204,7 @@ def _index() -> None:
         sa.Column("offset_width", sa.Integer(), nullable=False),
         sa.Column("offsets", sa.LargeBinary(), nullable=True),
         sa.Column("tfs", sa.LargeBinary(), nullable=False),
+        sa.Column("bounds", sa.LargeBinary(), nullable=True),
         sa.PrimaryKeyConstraint("block", name=op.f("pk_posting_blocks")),
         sa.CheckConstraint(
             "offset_width IN (0, 2, 4)", name=op.f("ck_posting_blocks_offset_width")

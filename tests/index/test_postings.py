@@ -12,7 +12,7 @@ from litstore import BM25Index, Paper, ingest
 from litstore import open as open_store
 from litstore.database import stats
 from litstore.errors import DamagedStoreError
-from litstore.index import postings, search, writer
+from litstore.index import lookup, postings, writer
 from litstore.index.postings import Block, decode, decode_lengths, encode
 from litstore.text import ANALYZERS, tokenise
 
@@ -59,6 +59,11 @@ def postings_of_terms(draw):
     return terms, ints(list(itertools.chain(*of_terms))), tfs, np.unique([*starts, *cuts])
 
 
+def lengths_of(docs):
+    """Some length for each document."""
+    return (docs % 97 + 3).astype(np.uint32)
+
+
 # Round trips
 
 
@@ -67,7 +72,7 @@ def postings_of_terms(draw):
 def test_what_is_packed_is_unpacked(given_postings):
     """Terms, documents and frequencies come back in order; 255 stands for all from 255 on."""
     terms, docs, tfs, runs = given_postings
-    blocks = list(encode(terms, docs, tfs, runs))
+    blocks = list(encode(terms, docs, tfs, runs, lengths_of))
     held = decode(blocks)
     assert np.array_equal(docs, held.docs)
     assert np.array_equal(np.minimum(tfs, 255), held.tfs)
@@ -82,7 +87,7 @@ def test_every_row_is_small_and_in_the_cheaper_form(given_postings):
     terms, docs, tfs, runs = given_postings
     ends = [*runs[1:], len(docs)]
     at = 0
-    for block in encode(terms, docs, tfs, runs):
+    for block in encode(terms, docs, tfs, runs, lengths_of):
         held = decode([block])
         count, last = len(held.docs), held.docs[-1]
         end = ends[np.searchsorted(runs, at, side="right") - 1]
@@ -107,7 +112,9 @@ def test_every_row_is_small_and_in_the_cheaper_form(given_postings):
 @given(doc_lists())
 def test_rows_of_a_term_cover_disjoint_ascending_ranges(docs):
     """Each row ends before the next begins, so that one of them covers any document."""
-    blocks = list(encode(ints([1] * len(docs)), ints(docs), ints([1] * len(docs)), ints([0])))
+    blocks = list(
+        encode(ints([1] * len(docs)), ints(docs), ints([1] * len(docs)), ints([0]), lengths_of)
+    )
     lasts = [int(decode([block]).docs[-1]) for block in blocks]
     firsts = [block.first_doc for block in blocks]
     assert all(last < first for last, first in zip(lasts, firsts[1:], strict=False))
@@ -137,7 +144,7 @@ def test_rows_of_a_term_cover_disjoint_ascending_ranges(docs):
 def test_form_of_a_row(docs, expected):
     """(first_doc, n_slots, offset_width) on both sides of each limit."""
     docs = ints(list(docs))
-    rows = encode(np.ones_like(docs), docs, np.ones_like(docs), ints([0]))
+    rows = encode(np.ones_like(docs), docs, np.ones_like(docs), ints([0]), lengths_of)
     assert expected == [(row.first_doc, row.n_slots, row.offset_width) for row in rows]
 
 
@@ -145,14 +152,14 @@ def test_bytes_of_a_row():
     """Little-endian: document 0x102 + 5 is b"\\x02\\x01" after document 5; tf 300 is escaped."""
     terms, docs, tfs = ints([4, 4]), ints([5, 5 + 0x0102]), ints([1, 300])
     assert [Block(4, 5, 2, 2, b"\0\0\x02\x01", b"\x01\xff")] == list(
-        encode(terms, docs, tfs, ints([0]))
+        encode(terms, docs, tfs, ints([0]), lengths_of)
     )
     docs = ints([5, 5 + 0x01020304])
     assert [Block(4, 5, 2, 4, b"\0\0\0\0\x04\x03\x02\x01", b"\x01\xff")] == list(
-        encode(terms, docs, tfs, ints([0]))
+        encode(terms, docs, tfs, ints([0]), lengths_of)
     )
     assert [Block(4, 5, 3, 0, None, b"\x01\x00\xff")] == list(
-        encode(terms, ints([5, 7]), tfs, ints([0]))
+        encode(terms, ints([5, 7]), tfs, ints([0]), lengths_of)
     )
 
 
@@ -268,8 +275,8 @@ def implied(texts):
 def stored(connection):
     """The same, as the index has it; its order and document frequencies are checked."""
     names = connection.exec_driver_sql("SELECT term FROM terms").scalars().all()
-    terms = search.find_terms(connection, names)
-    read = search.read_postings(connection, terms)
+    terms = lookup.find_terms(connection, names)
+    read = lookup.read_postings(connection, terms)
     assert all((np.diff(docs) > 0).all() for docs, _ in read.values())
     found = {
         term: dict(zip(docs.tolist(), tfs.tolist(), strict=True))
@@ -364,7 +371,7 @@ def test_any_history_of_changes_leaves_what_the_texts_imply(tiny_rows, steps):
             assert implied(texts) == stored(connection)
             check_overflow(connection, texts)
             stats.advance(connection, docs=0, tokens=0, citations=0, next_doc=next_doc)
-            lengths = search.read_doc_lens(connection, stats.read(connection))
+            lengths = lookup.read_doc_lens(connection, stats.read(connection))
             assert {d: len(tokenise(t)) for d, t in texts.items() if tokenise(t)} == {
                 int(d): int(lengths[d]) for d in np.flatnonzero(lengths)
             }

@@ -360,7 +360,7 @@ def test_citation_walk_uses_both_edge_trees(generated):
     """One arm per direction, each on its own b-tree; edges are never read whole, and SQLite makes
     no index of its own."""
     bound = {"seeds": "[1]", "hub_neighbours": "[]", "max_hops": 2, "hub_limit": 500}
-    lines = plan(generated, expand.WALK_SQL.text, bound)
+    lines = plan(generated, expand.WALK_SQL, bound)
     edges = [line for line in lines if re.match(r"(SEARCH|SCAN) e\b", line)]
     assert [
         "SEARCH e USING PRIMARY KEY (citing_doc=?)",

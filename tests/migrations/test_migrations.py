@@ -535,7 +535,7 @@ class TestGolden:
             ("echo", "tide"),
             ("surge", "tide"),
         ]
-        assert rows(path, "SELECT length(lengths) FROM doc_length_blocks") == [(4096,)]
+        assert rows(path, "SELECT length(lengths) FROM doc_length_blocks") == [(1024,)]
 
     @pytest.mark.parametrize(
         ("term", "expected"),

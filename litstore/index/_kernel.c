@@ -1,0 +1,920 @@
+/* Exact top-k BM25 over packed postings, compiled.
+ *
+ * The same results as litstore/index/kernel_numpy.py, bit for bit: a score is the sum over the
+ * query's tokens, left to right, of idf * ((tf * (k1 + 1)) / (tf + norm)) in double precision, with
+ * no fused operations. Everything that only decides what can be left out is computed with bounds
+ * that are rounded up, so a paper is dropped only if its score is strictly below the k-th best.
+ *
+ * Method: MaxScore (Turtle & Flood, 1995) by windows of document numbers, as in Lucene's
+ * MaxScoreBulkScorer. In each window the terms are ordered by the largest contribution that any of
+ * their rows overlapping it can make; those whose sum cannot reach the threshold are not read, only
+ * probed for papers that the other terms found.
+ *
+ * A Term holds references to the bytes objects as SQLite returned them and a table of their rows;
+ * it is checked once, when it is made, so that no later access can leave the buffers: a damaged row
+ * is a ValueError, never a crash. Terms never change, and searching releases the GIL.
+ */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+#define K1 1.5
+#define WINDOW_BITS 12
+#define WINDOW (1 << WINDOW_BITS)
+#define ESCAPE 255
+#define SAMPLE 256
+
+/* Sums of bounds and of float contributions are off by at most a few units in the last place of a
+ * float (2^-24 = 6e-8) for each of the terms: what is compared with the threshold is made larger by
+ * this factor, more than ten times that. */
+#define SLACK_BASE (1 + 1e-5)
+#define SLACK_PER_TERM 1e-6
+
+typedef struct {
+    int64_t first, last;     /* document numbers of the first and the last slot */
+    int32_t n;               /* slots */
+    int32_t width;           /* bytes an offset, 0 = dense */
+    const uint8_t *offsets;  /* little-endian; NULL where dense */
+    const uint8_t *tfs;
+    float bound;             /* no tf_norm in this row is larger */
+} Row;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *kept;          /* the bytes objects that the rows point into */
+    Row *rows;
+    Py_ssize_t n_rows;
+    int64_t *large_docs;     /* ascending; papers whose tf is 255 or more */
+    int64_t *large_tfs;
+    Py_ssize_t n_large;
+    Py_ssize_t n_bytes;
+    int64_t n_docs;          /* every document number is below this */
+    float bound;
+} Term;
+
+static inline uint32_t offset_at(const Row *row, int32_t i)
+{
+    const uint8_t *p = row->offsets + (size_t)i * row->width;
+    uint32_t low = (uint32_t)p[0] | (uint32_t)p[1] << 8;
+    return row->width == 2 ? low : low | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static int64_t large_tf(const Term *term, int64_t doc)
+{
+    Py_ssize_t low = 0, high = term->n_large;
+    while (low < high) {
+        Py_ssize_t middle = low + (high - low) / 2;
+        if (term->large_docs[middle] < doc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < term->n_large && term->large_docs[low] == doc ? term->large_tfs[low] : ESCAPE;
+}
+
+static inline double tf_norm(double tf, double norm)
+{
+    return (tf * (K1 + 1)) / (tf + norm);
+}
+
+/* ---- Term ------------------------------------------------------------------------------- */
+
+static void term_dealloc(Term *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(self->kept);
+    PyMem_Free(self->rows);
+    PyMem_Free(self->large_docs);
+    PyMem_Free(self->large_tfs);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+}
+
+static int damaged(const char *what)
+{
+    PyErr_SetString(PyExc_ValueError, what);
+    return -1;
+}
+
+/* Check that offsets ascend from 0 and tf bytes are set: afterwards every slot is safe to read. */
+static int check_row(Row *row, int64_t previous_last, int64_t n_docs)
+{
+    if (row->first < 0 || row->first <= previous_last)
+        return damaged("rows are not in ascending order");
+    if (row->width == 0) {
+        row->last = row->first + row->n - 1;
+    } else {
+        uint32_t last = offset_at(row, 0);
+        int ascending = last == 0;
+        for (int32_t i = 1; i < row->n; i++) {
+            uint32_t next = offset_at(row, i);
+            ascending &= next > last;
+            last = next;
+        }
+        int present = 1;
+        for (int32_t i = 0; i < row->n; i++)
+            present &= row->tfs[i] != 0;
+        if (!ascending || !present)
+            return damaged("offsets are not in ascending order");
+        row->last = row->first + last;
+    }
+    return row->last < n_docs ? 0 : damaged("a posting has no document");
+}
+
+static float row_bound(const Term *term, const Row *row, const double *norms)
+{
+    double largest = 0;
+    for (int32_t i = 0; i < row->n; i++) {
+        if (!row->tfs[i])
+            continue;
+        int64_t doc = row->first + (row->width ? (int64_t)offset_at(row, i) : i);
+        double tf = row->tfs[i] == ESCAPE ? (double)large_tf(term, doc) : (double)row->tfs[i];
+        double value = tf_norm(tf, norms[doc]);
+        if (value > largest)
+            largest = value;
+    }
+    return (float)(largest * (1 + 1e-6));
+}
+
+/* Bounds as stored: pairs of little-endian u32 (tf, doc_len); each posting of the row has a tf no
+ * larger and a length no smaller than those of one of the pairs. */
+static int stored_bound(const uint8_t *raw, Py_ssize_t size, double length_factor,
+                        double length_base, float *bound)
+{
+    if (size == 0 || size % 8)
+        return damaged("the bounds of a row are damaged");
+    double largest = 0;
+    for (Py_ssize_t at = 0; at < size; at += 8) {
+        uint32_t pair[2];
+        for (int half = 0; half < 2; half++) {
+            const uint8_t *p = raw + at + 4 * half;
+            pair[half] = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+                         (uint32_t)p[3] << 24;
+        }
+        double value = tf_norm((double)pair[0], length_base + length_factor * (double)pair[1]);
+        if (value > largest)
+            largest = value;
+    }
+    *bound = (float)(largest * (1 + 1e-6));
+    return 0;
+}
+
+static int read_row(Term *self, Row *row, PyObject *tuple, int64_t previous_last,
+                    const double *norms, double length_factor, double length_base)
+{
+    long long number, first, n, width;
+    PyObject *offsets, *tfs, *bounds;
+    if (!PyTuple_Check(tuple) ||
+        !PyArg_ParseTuple(tuple, "LLLLOOO", &number, &first, &n, &width, &offsets, &tfs, &bounds)) {
+        PyErr_Clear();
+        return damaged("a row has the wrong form");
+    }
+    if (!PyBytes_Check(tfs) || (width != 0 && width != 2 && width != 4) || n < 1 ||
+        n > INT32_MAX || PyBytes_GET_SIZE(tfs) != n || first < 0 || first > INT32_MAX)
+        return damaged("a row has the wrong size");
+    row->first = first;
+    row->n = (int32_t)n;
+    row->width = (int32_t)width;
+    row->tfs = (const uint8_t *)PyBytes_AS_STRING(tfs);
+    row->offsets = NULL;
+    if (width) {
+        if (!PyBytes_Check(offsets) || PyBytes_GET_SIZE(offsets) != n * width)
+            return damaged("the offsets of a row have the wrong size");
+        row->offsets = (const uint8_t *)PyBytes_AS_STRING(offsets);
+        self->n_bytes += n * width;
+    } else if (offsets != Py_None && !(PyBytes_Check(offsets) && !PyBytes_GET_SIZE(offsets))) {
+        return damaged("a dense row has offsets");
+    }
+    self->n_bytes += n + (Py_ssize_t)sizeof(Row) + 150;
+    if (check_row(row, previous_last, self->n_docs))
+        return -1;
+    if (bounds == Py_None) {
+        row->bound = row_bound(self, row, norms);
+        return 0;
+    }
+    if (!PyBytes_Check(bounds))
+        return damaged("the bounds of a row are damaged");
+    return stored_bound((const uint8_t *)PyBytes_AS_STRING(bounds), PyBytes_GET_SIZE(bounds),
+                        length_factor, length_base, &row->bound);
+}
+
+static int read_large(Term *self, PyObject *large)
+{
+    Py_ssize_t n = PyList_GET_SIZE(large);
+    self->large_docs = PyMem_Calloc(n ? n : 1, sizeof(int64_t));
+    self->large_tfs = PyMem_Calloc(n ? n : 1, sizeof(int64_t));
+    if (!self->large_docs || !self->large_tfs) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        long long doc, tf;
+        PyObject *pair = PyList_GET_ITEM(large, i);
+        if (!PyTuple_Check(pair) || !PyArg_ParseTuple(pair, "LL", &doc, &tf))
+            return -1;
+        if (tf < ESCAPE || tf > INT32_MAX || (i && doc <= self->large_docs[i - 1]))
+            return damaged("a large term frequency is damaged");
+        self->large_docs[i] = doc;
+        self->large_tfs[i] = tf;
+    }
+    self->n_large = n;
+    return 0;
+}
+
+static const double *doubles(Py_buffer *view, PyObject *object, Py_ssize_t *n)
+{
+    if (PyObject_GetBuffer(object, view, PyBUF_SIMPLE))
+        return NULL;
+    if (view->len % sizeof(double) || (uintptr_t)view->buf % _Alignof(double)) {
+        PyBuffer_Release(view);
+        PyErr_SetString(PyExc_ValueError, "norms must be doubles");
+        return NULL;
+    }
+    *n = view->len / (Py_ssize_t)sizeof(double);
+    return view->buf;
+}
+
+static PyObject *term_new(PyTypeObject *type, PyObject *args, PyObject *named)
+{
+    static char *names[] = {"rows", "large", "norms", "length_factor", "length_base", NULL};
+    PyObject *rows, *large, *norms_object;
+    double factor, base;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "O!O!Odd", names, &PyList_Type, &rows,
+                                     &PyList_Type, &large, &norms_object, &factor, &base))
+        return NULL;
+    Py_buffer view;
+    Py_ssize_t n_norms;
+    const double *norms = doubles(&view, norms_object, &n_norms);
+    if (!norms)
+        return NULL;
+    Term *self = (Term *)type->tp_alloc(type, 0);
+    if (!self) {
+        PyBuffer_Release(&view);
+        return NULL;
+    }
+    Py_ssize_t n = PyList_GET_SIZE(rows);
+    /* A copy of the list: the caller's may change while the rows point into its items. */
+    self->kept = PyList_AsTuple(rows);
+    self->rows = PyMem_Calloc(n ? n : 1, sizeof(Row));
+    self->n_docs = n_norms;
+    int failed = !self->kept || !self->rows || read_large(self, large);
+    int64_t last = -1;
+    for (Py_ssize_t i = 0; !failed && i < n; i++) {
+        Row *row = self->rows + i;
+        failed = read_row(self, row, PyTuple_GET_ITEM(self->kept, i), last, norms, factor, base);
+        last = row->last;
+        self->n_rows = i + 1;
+        if (row->bound > self->bound)
+            self->bound = row->bound;
+    }
+    PyBuffer_Release(&view);
+    if (failed) {
+        if (!PyErr_Occurred())
+            PyErr_NoMemory();
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+/* ---- reading a term in ascending order of documents ---------------------------------------- */
+
+typedef struct {
+    const Term *term;
+    double idf;              /* of one occurrence in the query */
+    float weight;            /* idf times occurrences in the query */
+    Py_ssize_t row;          /* first row that does not end before the present document */
+    int32_t slot;            /* in a sparse row: every slot before it is before that document */
+    float reach;             /* largest contribution in the present window */
+} Cursor;
+
+static inline void seek_row(Cursor *cursor, int64_t doc)
+{
+    const Term *term = cursor->term;
+    if (cursor->row >= term->n_rows || term->rows[cursor->row].last >= doc)
+        return;
+    Py_ssize_t low = cursor->row + 1, step = 1;
+    while (low < term->n_rows && term->rows[low].last < doc) {
+        low += step;
+        step *= 2;
+    }
+    Py_ssize_t high = low < term->n_rows ? low : term->n_rows;
+    low = low - step / 2 > cursor->row ? low - step / 2 : cursor->row + 1;
+    while (low < high) {
+        Py_ssize_t middle = low + (high - low) / 2;
+        if (term->rows[middle].last < doc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    cursor->row = low;
+    cursor->slot = 0;
+}
+
+static inline int32_t seek_slot(const Row *row, int32_t from, uint32_t offset)
+{
+    int32_t step = 1, low = from, high;
+    while (low < row->n && offset_at(row, low) < offset) {
+        from = low + 1;
+        low += step;
+        step *= 2;
+    }
+    high = low < row->n ? low : row->n;
+    low = from;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (offset_at(row, middle) < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The term frequency in a document, 0 if it does not hold the term. Documents must ascend. */
+static inline int64_t probe(Cursor *cursor, int64_t doc)
+{
+    seek_row(cursor, doc);
+    if (cursor->row >= cursor->term->n_rows)
+        return 0;
+    const Row *row = cursor->term->rows + cursor->row;
+    if (doc < row->first)
+        return 0;
+    uint8_t tf;
+    if (row->width == 0) {
+        tf = row->tfs[doc - row->first];
+    } else {
+        uint32_t offset = (uint32_t)(doc - row->first);
+        cursor->slot = seek_slot(row, cursor->slot, offset);
+        if (cursor->slot >= row->n || offset_at(row, cursor->slot) != offset)
+            return 0;
+        tf = row->tfs[cursor->slot];
+    }
+    return tf == ESCAPE ? large_tf(cursor->term, doc) : tf;
+}
+
+/* ---- a query ------------------------------------------------------------------------------ */
+
+typedef struct {
+    Cursor *cursors;
+    Py_ssize_t n_terms;
+    const Py_ssize_t *tokens;  /* which term each token of the query is, in order */
+    Py_ssize_t n_tokens;
+    const double *norms;
+    int64_t n_docs;
+    double *parts;             /* contribution of each term to the document being scored */
+    double slack;
+} Query;
+
+/* The exact score, from term frequencies that are at hand in `parts` as tf values. */
+static double exact(Query *query, int64_t doc, Cursor *cursors)
+{
+    double norm = query->norms[doc], sum = 0;
+    for (Py_ssize_t t = 0; t < query->n_terms; t++) {
+        int64_t tf = probe(cursors + t, doc);
+        query->parts[t] = tf ? cursors[t].idf * tf_norm((double)tf, norm) : 0;
+    }
+    for (Py_ssize_t i = 0; i < query->n_tokens; i++) {
+        double part = query->parts[query->tokens[i]];
+        if (part != 0)
+            sum += part;
+    }
+    return sum;
+}
+
+typedef struct {
+    double *scores;            /* min-heap of the k best scores so far */
+    Py_ssize_t n, k;
+    double floor;              /* a lower bound of the k-th best score, from elsewhere */
+} Best;
+
+static inline double threshold(const Best *best)
+{
+    double kth = best->n == best->k ? best->scores[0] : 0;
+    return kth > best->floor ? kth : best->floor;
+}
+
+static void offer(Best *best, double score)
+{
+    double *heap = best->scores;
+    Py_ssize_t at;
+    if (best->n < best->k) {
+        at = best->n++;
+        while (at && heap[(at - 1) / 2] > score) {
+            heap[at] = heap[(at - 1) / 2];
+            at = (at - 1) / 2;
+        }
+    } else {
+        if (score <= heap[0])
+            return;
+        at = 0;
+        for (;;) {
+            Py_ssize_t child = 2 * at + 1;
+            if (child >= best->n)
+                break;
+            if (child + 1 < best->n && heap[child + 1] < heap[child])
+                child++;
+            if (heap[child] >= score)
+                break;
+            heap[at] = heap[child];
+            at = child;
+        }
+    }
+    heap[at] = score;
+}
+
+typedef struct {
+    int64_t *docs;
+    double *scores;
+    Py_ssize_t n, room;
+} Found;
+
+static int keep(Found *found, int64_t doc, double score)
+{
+    if (found->n == found->room) {
+        Py_ssize_t room = found->room ? 2 * found->room : 1024;
+        int64_t *docs = realloc(found->docs, (size_t)room * sizeof(int64_t));
+        if (docs)
+            found->docs = docs;
+        double *scores = realloc(found->scores, (size_t)room * sizeof(double));
+        if (scores)
+            found->scores = scores;
+        if (!docs || !scores)
+            return -1;
+        found->room = room;
+    }
+    found->docs[found->n] = doc;
+    found->scores[found->n++] = score;
+    return 0;
+}
+
+/* A first threshold: the k-th best of some papers that hold the query's weightiest term. */
+static void sample(Query *query, Best *best, Cursor *scratch)
+{
+    Py_ssize_t lead = 0;
+    for (Py_ssize_t t = 1; t < query->n_terms; t++)
+        if (query->cursors[t].weight * query->cursors[t].term->bound >
+            query->cursors[lead].weight * query->cursors[lead].term->bound)
+            lead = t;
+    const Term *term = query->cursors[lead].term;
+    Py_ssize_t scored = 0;
+    Py_ssize_t budget = best->k * 2 > SAMPLE ? best->k * 2 : SAMPLE;
+    memcpy(scratch, query->cursors, (size_t)query->n_terms * sizeof(Cursor));
+    for (Py_ssize_t r = 0; r < term->n_rows && scored < budget; r++) {
+        const Row *row = term->rows + r;
+        for (int32_t i = 0; i < row->n && scored < budget; i++) {
+            if (!row->tfs[i])
+                continue;
+            int64_t doc = row->first + (row->width ? (int64_t)offset_at(row, i) : i);
+            offer(best, exact(query, doc, scratch));
+            scored++;
+        }
+    }
+    best->floor = best->n == best->k ? best->scores[0] : 0;
+    best->n = 0;
+}
+
+static inline void add(float *sums, uint64_t *touched, int64_t at, float value)
+{
+    sums[at] += value;
+    touched[at >> 6] |= (uint64_t)1 << (at & 63);
+}
+
+/* Add the contributions of one term to the window that starts at `low`. */
+static void accumulate(Cursor *cursor, const double *norms, int64_t low, int64_t high,
+                       float *sums, uint64_t *touched)
+{
+    const Term *term = cursor->term;
+    float weight = cursor->weight;
+    int32_t slot = cursor->slot;
+    for (Py_ssize_t r = cursor->row; r < term->n_rows && term->rows[r].first < high; r++) {
+        const Row *row = term->rows + r;
+        if (row->width == 0) {
+            int64_t from = row->first > low ? row->first : low;
+            int64_t to = row->last + 1 < high ? row->last + 1 : high;
+            for (int64_t doc = from; doc < to; doc++) {
+                uint8_t tf = row->tfs[doc - row->first];
+                if (!tf)
+                    continue;
+                float f = tf == ESCAPE ? (float)large_tf(term, doc) : (float)tf;
+                add(sums, touched, doc - low, weight * (f * 2.5f / (f + (float)norms[doc])));
+            }
+        } else {
+            if (row->first < low)
+                slot = seek_slot(row, r == cursor->row ? slot : 0, (uint32_t)(low - row->first));
+            else
+                slot = 0;
+            for (; slot < row->n; slot++) {
+                int64_t doc = row->first + offset_at(row, slot);
+                if (doc >= high)
+                    break;
+                uint8_t tf = row->tfs[slot];
+                float f = tf == ESCAPE ? (float)large_tf(term, doc) : (float)tf;
+                add(sums, touched, doc - low, weight * (f * 2.5f / (f + (float)norms[doc])));
+            }
+        }
+        if (r == cursor->row && row->width)
+            cursor->slot = slot;
+        slot = 0;
+    }
+}
+
+/* What each term can contribute in the window: those that can, ascending in `order`. */
+static float survey(Query *query, int64_t low, int64_t high, Py_ssize_t *order,
+                    Py_ssize_t *n_active)
+{
+    float sum = 0;
+    *n_active = 0;
+    for (Py_ssize_t t = 0; t < query->n_terms; t++) {
+        Cursor *cursor = query->cursors + t;
+        seek_row(cursor, low);
+        float bound = 0;
+        for (Py_ssize_t r = cursor->row;
+             r < cursor->term->n_rows && cursor->term->rows[r].first < high; r++)
+            if (cursor->term->rows[r].bound > bound)
+                bound = cursor->term->rows[r].bound;
+        cursor->reach = cursor->weight * bound;
+        if (cursor->reach == 0)
+            continue;
+        sum += cursor->reach;
+        Py_ssize_t at = (*n_active)++;
+        for (; at && query->cursors[order[at - 1]].reach > cursor->reach; at--)
+            order[at] = order[at - 1];
+        order[at] = t;
+    }
+    return sum;
+}
+
+static int search(Query *query, Best *best, Found *found, float *sums, uint64_t *touched,
+                  Py_ssize_t *order, Cursor *probing, Cursor *scoring)
+{
+    memcpy(probing, query->cursors, (size_t)query->n_terms * sizeof(Cursor));
+    memcpy(scoring, query->cursors, (size_t)query->n_terms * sizeof(Cursor));
+    for (int64_t low = 0; low < query->n_docs; low += WINDOW) {
+        int64_t high = low + WINDOW < query->n_docs ? low + WINDOW : query->n_docs;
+        Py_ssize_t n_active;
+        float sum = survey(query, low, high, order, &n_active);
+        double limit = threshold(best);
+        if (sum == 0 || sum * query->slack < limit)
+            continue;
+        float passive = 0;
+        Py_ssize_t n_passive = 0;
+        while (n_passive < n_active &&
+               (passive + query->cursors[order[n_passive]].reach) * query->slack < limit)
+            passive += query->cursors[order[n_passive++]].reach;
+        for (Py_ssize_t i = n_passive; i < n_active; i++)
+            accumulate(query->cursors + order[i], query->norms, low, high, sums, touched);
+        for (int word = 0; word < WINDOW / 64; word++) {
+            uint64_t bits = touched[word];
+            touched[word] = 0;
+            while (bits) {
+                int64_t at = 64 * word + __builtin_ctzll(bits);
+                bits &= bits - 1;
+                float reached = sums[at];
+                sums[at] = 0;
+                limit = threshold(best);
+                float rest = passive;
+                if ((reached + rest) * query->slack < limit)
+                    continue;
+                int64_t doc = low + at;
+                int dropped = 0;
+                for (Py_ssize_t i = n_passive; i-- && !dropped;) {
+                    Cursor *cursor = probing + order[i];
+                    int64_t tf = probe(cursor, doc);
+                    rest -= query->cursors[order[i]].reach;
+                    if (tf)
+                        reached += cursor->weight *
+                                   ((float)tf * 2.5f / ((float)tf + (float)query->norms[doc]));
+                    dropped = (reached + (rest > 0 ? rest : 0)) * query->slack < limit;
+                }
+                if (dropped)
+                    continue;
+                double score = exact(query, doc, scoring);
+                if (score < limit)
+                    continue;
+                if (keep(found, doc, score))
+                    return -1;
+                offer(best, score);
+            }
+        }
+    }
+    return 0;
+}
+
+/* ---- the module ---------------------------------------------------------------------------- */
+
+typedef struct {
+    PyTypeObject *term_type;
+} State;
+
+typedef struct {
+    Query query;
+    Py_ssize_t *tokens;
+    Cursor *cursors;           /* three sets: reading, probing, scoring */
+    PyObject *terms;           /* keeps the terms alive while the GIL is released */
+    Py_buffer norms;
+    int has_norms;
+} Request;
+
+static void release(Request *request)
+{
+    PyMem_Free(request->tokens);
+    PyMem_Free(request->cursors);
+    PyMem_Free(request->query.parts);
+    Py_XDECREF(request->terms);
+    if (request->has_norms)
+        PyBuffer_Release(&request->norms);
+}
+
+static int read_terms(Request *request, State *state, PyObject *idfs)
+{
+    Query *query = &request->query;
+    for (Py_ssize_t t = 0; t < query->n_terms; t++) {
+        PyObject *term = PyTuple_GET_ITEM(request->terms, t);
+        if (!Py_IS_TYPE(term, state->term_type)) {
+            PyErr_SetString(PyExc_TypeError, "a Term expected");
+            return -1;
+        }
+        if (((Term *)term)->n_docs > query->n_docs) {
+            PyErr_SetString(PyExc_ValueError, "a term of another generation");
+            return -1;
+        }
+        query->cursors[t].term = (Term *)term;
+        query->cursors[t].idf = PyFloat_AsDouble(PyList_GET_ITEM(idfs, t));
+        if (PyErr_Occurred())
+            return -1;
+    }
+    return 0;
+}
+
+static int read_tokens(Request *request, PyObject *tokens)
+{
+    Query *query = &request->query;
+    for (Py_ssize_t i = 0; i < query->n_tokens; i++) {
+        Py_ssize_t t = PyLong_AsSsize_t(PyList_GET_ITEM(tokens, i));
+        if (t < 0 || t >= query->n_terms) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_IndexError, "a token without a term");
+            return -1;
+        }
+        request->tokens[i] = t;
+        query->cursors[t].weight += (float)query->cursors[t].idf;
+    }
+    return 0;
+}
+
+/* Take the arguments that every search has: terms, idfs, tokens, norms. */
+static int prepare(Request *request, State *state, PyObject *terms, PyObject *idfs,
+                   PyObject *tokens, PyObject *norms)
+{
+    Query *query = &request->query;
+    memset(request, 0, sizeof *request);
+    query->n_terms = PyList_GET_SIZE(terms);
+    query->n_tokens = PyList_GET_SIZE(tokens);
+    if (PyList_GET_SIZE(idfs) != query->n_terms) {
+        PyErr_SetString(PyExc_ValueError, "one idf a term expected");
+        return -1;
+    }
+    Py_ssize_t n_norms;
+    query->norms = doubles(&request->norms, norms, &n_norms);
+    if (!query->norms)
+        return -1;
+    request->has_norms = 1;
+    query->n_docs = n_norms;
+    size_t n = (size_t)(query->n_terms ? query->n_terms : 1);
+    request->terms = PyList_AsTuple(terms);
+    request->cursors = PyMem_Calloc(3 * n, sizeof(Cursor));
+    request->tokens = PyMem_Calloc(query->n_tokens ? (size_t)query->n_tokens : 1,
+                                   sizeof(Py_ssize_t));
+    query->parts = PyMem_Calloc(n, sizeof(double));
+    if (!request->terms || !request->cursors || !request->tokens || !query->parts) {
+        PyErr_NoMemory();
+        release(request);
+        return -1;
+    }
+    query->cursors = request->cursors;
+    query->tokens = request->tokens;
+    query->slack = SLACK_BASE + SLACK_PER_TERM * (double)n;
+    if (read_terms(request, state, idfs) || read_tokens(request, tokens)) {
+        release(request);
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *as_pair(const Found *found, double limit)
+{
+    Py_ssize_t n = 0;
+    for (Py_ssize_t i = 0; i < found->n; i++)
+        n += found->scores[i] >= limit;
+    PyObject *docs = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(int64_t));
+    PyObject *scores = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(double));
+    if (!docs || !scores) {
+        Py_XDECREF(docs);
+        Py_XDECREF(scores);
+        return NULL;
+    }
+    char *doc = PyBytes_AS_STRING(docs), *score = PyBytes_AS_STRING(scores);
+    for (Py_ssize_t i = 0; i < found->n; i++) {
+        if (found->scores[i] < limit)
+            continue;
+        memcpy(doc, found->docs + i, sizeof(int64_t));
+        memcpy(score, found->scores + i, sizeof(double));
+        doc += sizeof(int64_t);
+        score += sizeof(double);
+    }
+    return Py_BuildValue("(NN)", docs, scores);
+}
+
+PyDoc_STRVAR(top_k_doc,
+"top_k(terms, idfs, tokens, norms, k)\n--\n\n"
+"Return (docs, scores) as bytes of int64 and double: every document whose score is above 0 and at\n"
+"least the k-th best, ties included, in order of document number.");
+
+static PyObject *top_k(PyObject *module, PyObject *args)
+{
+    State *state = PyModule_GetState(module);
+    PyObject *terms, *idfs, *tokens, *norms;
+    Py_ssize_t k;
+    Request request;
+    if (!PyArg_ParseTuple(args, "O!O!O!On", &PyList_Type, &terms, &PyList_Type, &idfs,
+                          &PyList_Type, &tokens, &norms, &k))
+        return NULL;
+    if (k < 1) {
+        PyErr_SetString(PyExc_ValueError, "k must be at least 1");
+        return NULL;
+    }
+    if (prepare(&request, state, terms, idfs, tokens, norms))
+        return NULL;
+    Query *query = &request.query;
+    size_t n = (size_t)(query->n_terms ? query->n_terms : 1);
+    Found found = {0};
+    Best best = {0};
+    best.k = k < query->n_docs ? k : (query->n_docs ? (Py_ssize_t)query->n_docs : 1);
+    best.scores = malloc((size_t)best.k * sizeof(double));
+    float *sums = calloc(WINDOW, sizeof(float));
+    uint64_t *touched = calloc(WINDOW / 64, sizeof(uint64_t));
+    Py_ssize_t *order = calloc(n, sizeof(Py_ssize_t));
+    int failed = !best.scores || !sums || !touched || !order;
+    if (!failed && query->n_terms) {
+        Py_BEGIN_ALLOW_THREADS
+        sample(query, &best, request.cursors + n);
+        failed = search(query, &best, &found, sums, touched, order, request.cursors + n,
+                        request.cursors + 2 * n);
+        Py_END_ALLOW_THREADS
+    }
+    PyObject *result = failed ? PyErr_NoMemory() : as_pair(&found, threshold(&best));
+    free(best.scores);
+    free(sums);
+    free(touched);
+    free(order);
+    free(found.docs);
+    free(found.scores);
+    release(&request);
+    return result;
+}
+
+PyDoc_STRVAR(score_doc,
+"score(terms, idfs, tokens, norms, docs)\n--\n\n"
+"Return the exact scores of these documents (int64, ascending) as bytes of doubles.");
+
+static PyObject *score(PyObject *module, PyObject *args)
+{
+    State *state = PyModule_GetState(module);
+    PyObject *terms, *idfs, *tokens, *norms;
+    Py_buffer docs;
+    Request request;
+    if (!PyArg_ParseTuple(args, "O!O!O!Oy*", &PyList_Type, &terms, &PyList_Type, &idfs,
+                          &PyList_Type, &tokens, &norms, &docs))
+        return NULL;
+    if (prepare(&request, state, terms, idfs, tokens, norms)) {
+        PyBuffer_Release(&docs);
+        return NULL;
+    }
+    Query *query = &request.query;
+    Py_ssize_t n = docs.len / (Py_ssize_t)sizeof(int64_t);
+    PyObject *scores = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(double));
+    int outside = 0;
+    if (scores) {
+        char *out = PyBytes_AS_STRING(scores);
+        const char *in = docs.buf;
+        Py_BEGIN_ALLOW_THREADS
+        int64_t previous = -1;
+        for (Py_ssize_t i = 0; i < n; i++) {
+            int64_t doc;
+            memcpy(&doc, in + i * (Py_ssize_t)sizeof doc, sizeof doc);
+            if (doc <= previous || doc >= query->n_docs) {
+                outside = 1;
+                break;
+            }
+            previous = doc;
+            double value = exact(query, doc, query->cursors);
+            memcpy(out + i * (Py_ssize_t)sizeof value, &value, sizeof value);
+        }
+        Py_END_ALLOW_THREADS
+    }
+    release(&request);
+    PyBuffer_Release(&docs);
+    if (outside) {
+        Py_DECREF(scores);
+        PyErr_SetString(PyExc_ValueError, "documents must ascend and be known");
+        return NULL;
+    }
+    return scores;
+}
+
+static PyObject *term_tf(Term *self, PyObject *argument)
+{
+    int64_t doc = PyLong_AsLongLong(argument);
+    if (doc == -1 && PyErr_Occurred())
+        return NULL;
+    Cursor cursor = {.term = self};
+    return PyLong_FromLongLong(doc < 0 || doc >= self->n_docs ? 0 : probe(&cursor, doc));
+}
+
+static PyObject *term_n_bytes(Term *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSsize_t(self->n_bytes);
+}
+
+static PyMethodDef term_methods[] = {
+    {"tf", (PyCFunction)term_tf, METH_O, "Return the term frequency in one document, or 0."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef term_properties[] = {
+    {"n_bytes", (getter)term_n_bytes, NULL, "bytes held in memory, about", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot term_slots[] = {
+    {Py_tp_new, term_new},
+    {Py_tp_dealloc, term_dealloc},
+    {Py_tp_methods, term_methods},
+    {Py_tp_getset, term_properties},
+    {Py_tp_doc, "The postings of one term, checked and ready to be searched."},
+    {0, NULL},
+};
+
+static PyType_Spec term_spec = {
+    .name = "litstore.index._kernel.Term",
+    .basicsize = sizeof(Term),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = term_slots,
+};
+
+static int kernel_exec(PyObject *module)
+{
+    State *state = PyModule_GetState(module);
+    state->term_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &term_spec, NULL);
+    return state->term_type ? PyModule_AddType(module, state->term_type) : -1;
+}
+
+static int kernel_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    State *state = PyModule_GetState(module);
+    Py_VISIT(state->term_type);
+    return 0;
+}
+
+static int kernel_clear(PyObject *module)
+{
+    State *state = PyModule_GetState(module);
+    Py_CLEAR(state->term_type);
+    return 0;
+}
+
+static PyMethodDef kernel_methods[] = {
+    {"top_k", top_k, METH_VARARGS, top_k_doc},
+    {"score", score, METH_VARARGS, score_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot kernel_slots[] = {
+    {Py_mod_exec, kernel_exec},
+    {0, NULL},
+};
+
+static struct PyModuleDef kernel_module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "litstore.index._kernel",
+    .m_doc = "Exact top-k BM25 over packed postings.",
+    .m_size = sizeof(State),
+    .m_methods = kernel_methods,
+    .m_slots = kernel_slots,
+    .m_traverse = kernel_traverse,
+    .m_clear = kernel_clear,
+};
+
+PyMODINIT_FUNC PyInit__kernel(void)
+{
+    return PyModuleDef_Init(&kernel_module);
+}

@@ -1,0 +1,197 @@
+"""Exact top-k BM25 over packed postings in numpy: what runs where the C kernel was not built.
+
+The same names and the same results as ``_kernel.c``, bit for bit. Method: MaxScore (Turtle & Flood,
+1995), a term at a time. Terms are taken in order of the most they can contribute; once the terms
+that remain cannot together lift a paper to the k-th best score, they are only looked up for the
+papers found so far, and whatever still cannot reach that score is dropped. Sums made on the way
+only decide what is dropped and are compared with some slack; every survivor is scored anew in the
+fixed order of operations that `litstore.index.bm25` defines.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from litstore.database.layout import TF_ESCAPE
+from litstore.errors import DamagedStoreError
+from litstore.index import bm25
+from litstore.index.postings import Block, decode
+
+Docs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+SLACK: Final = 1 + 1e-9
+"""Sums of doubles are off by far less than this factor allows."""
+
+_scratch = threading.local()
+
+
+class Term:
+    """The postings of one term, unpacked.
+
+    rows: rows of `posting_blocks` as (term_no, first_doc, n_slots, offset_width, offsets, tfs,
+    bounds), ascending. large: (doc, tf) of the frequencies that do not fit a byte. norms: see
+    `bm25.length_norms`.
+
+    Raises ValueError where a row contradicts itself or names a document beyond the norms.
+    """
+
+    def __init__(
+        self,
+        rows: list[tuple[Any, ...]],
+        large: list[tuple[int, int]],
+        norms: Floats,
+        _length_factor: float,
+        _length_base: float,
+    ) -> None:
+        try:
+            held = decode([Block(*row[:6]) for row in rows])
+        except (DamagedStoreError, TypeError, OverflowError) as error:
+            raise ValueError(str(error)) from None
+        docs, tfs = held.docs, held.tfs
+        if len(docs) and not (
+            docs[0] >= 0 and docs[-1] < len(norms) and bool((docs[1:] > docs[:-1]).all())
+        ):
+            raise ValueError("postings are not in ascending order, or have no document")
+        if large:
+            tfs = tfs.copy()
+            known = dict(large)
+            for at in np.flatnonzero(tfs == TF_ESCAPE).tolist():
+                tfs[at] = known.get(int(docs[at]), TF_ESCAPE)
+        self.docs = docs.astype(np.int32)
+        self.tfs = tfs.astype(np.int32)
+        parts = bm25.term_scores(self.tfs, norms[self.docs], idf=1.0)
+        self.bound = float(parts.max(initial=0.0)) * SLACK
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes held in memory."""
+        return self.docs.nbytes + self.tfs.nbytes
+
+    def tf(self, doc: int) -> int:
+        """Return the term frequency in one document, or 0."""
+        return int(self.lookup(np.array([doc], dtype=np.int64))[0])
+
+    def lookup(self, docs: Docs) -> NDArray[np.int32]:
+        """Return the term frequencies in these documents, 0 where they do not hold the term."""
+        if not len(self.docs):
+            return np.zeros(len(docs), dtype=np.int32)
+        at = np.minimum(np.searchsorted(self.docs, docs), len(self.docs) - 1)
+        return np.where(self.docs[at] == docs, self.tfs[at], 0)
+
+
+def top_k(
+    terms: list[Term], idfs: list[float], tokens: list[int], norms: Floats, k: int
+) -> tuple[bytes, bytes]:
+    """Return (docs, scores) of every document at least as good as the k-th best, above 0.
+
+    terms: the distinct terms of the query. idfs: theirs. tokens: the query's tokens in order, as
+    positions in `terms`. Docs are int64, ascending; scores double; both as bytes.
+    """
+    weights: Floats = np.bincount(tokens, minlength=len(terms)).astype(np.float64) * np.array(idfs)
+    reach = weights * np.array([term.bound for term in terms], dtype=np.float64)
+    order = np.argsort(-reach, kind="stable").tolist()
+    # after[j]: the most that the terms from the j-th on can contribute together.
+    after = np.append(np.cumsum(reach[order][::-1])[::-1], 0.0) * SLACK
+    docs, limit, n_read = _read(terms, weights, order, after, norms, k)
+    docs = _complete(terms, weights, order, after, n_read, docs, norms, limit)
+    scores = _exact(terms, idfs, tokens, norms, docs)
+    docs, scores = docs[scores > 0], scores[scores > 0]
+    if len(scores) > k:
+        best = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+        docs, scores = docs[best], scores[best]
+    return docs.tobytes(), scores.tobytes()
+
+
+def score(
+    terms: list[Term], idfs: list[float], tokens: list[int], norms: Floats, docs: bytes
+) -> bytes:
+    """Return the exact scores of these documents (int64, ascending) as bytes of doubles."""
+    wanted = np.frombuffer(docs, dtype=np.int64)
+    if len(wanted) and not (
+        wanted[0] >= 0 and wanted[-1] < len(norms) and bool((wanted[1:] > wanted[:-1]).all())
+    ):
+        raise ValueError("documents must ascend and be known")
+    return _exact(terms, idfs, tokens, norms, wanted).tobytes()
+
+
+def _sums(n: int) -> Floats:
+    """An array of zeros that is kept between queries: whoever uses it leaves it as it was."""
+    held: Floats | None = getattr(_scratch, "sums", None)
+    if held is None or len(held) < n:
+        held = _scratch.sums = np.zeros(n)
+    return held
+
+
+def _read(
+    terms: list[Term],
+    weights: Floats,
+    order: Sequence[int],
+    after: Floats,
+    norms: Floats,
+    k: int,
+) -> tuple[Docs, float, int]:
+    """Read terms until the rest cannot make a new paper; return candidates, limit, terms read."""
+    sums, limit, n_read = _sums(len(norms)), 0.0, 0
+    read: list[Term] = []
+    try:
+        for j, t in enumerate(order):
+            if after[j] < limit:
+                break
+            term, n_read = terms[t], j + 1
+            read.append(term)
+            sums[term.docs] += weights[t] * bm25.term_scores(term.tfs, norms[term.docs], idf=1.0)
+            limit = max(limit, _kth(sums[term.docs], k))
+        found = [term.docs[(sums[term.docs] + after[n_read]) * SLACK >= limit] for term in read]
+    finally:
+        for term in read:
+            sums[term.docs] = 0.0
+    docs = np.unique(np.concatenate(found)) if found else np.zeros(0)
+    return docs.astype(np.int64), limit, n_read
+
+
+def _kth(scores: Floats, k: int) -> float:
+    if len(scores) < k:
+        return 0.0
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) / SLACK
+
+
+def _complete(
+    terms: list[Term],
+    weights: Floats,
+    order: Sequence[int],
+    after: Floats,
+    n_read: int,
+    docs: Docs,
+    norms: Floats,
+    limit: float,
+) -> Docs:
+    """Look up the terms not read for the candidates; drop those that cannot reach the limit."""
+    if n_read == len(order):
+        return docs
+    partial = np.zeros(len(docs))
+    for j, t in enumerate(order):
+        tfs = terms[t].lookup(docs)
+        partial += weights[t] * (tfs * (bm25.K1 + 1) / (tfs + norms[docs]))
+        if j >= n_read - 1:
+            alive = (partial + after[j + 1]) * SLACK >= limit
+            docs, partial = docs[alive], partial[alive]
+    return docs
+
+
+def _exact(
+    terms: list[Term], idfs: list[float], tokens: list[int], norms: Floats, docs: Docs
+) -> Floats:
+    parts = []
+    for term, idf in zip(terms, idfs, strict=True):
+        tfs = term.lookup(docs)
+        parts.append(np.where(tfs > 0, bm25.term_scores(tfs, norms[docs], idf=idf), 0.0))
+    scores = np.zeros(len(docs))
+    for token in tokens:
+        scores += parts[token]
+    return scores

@@ -1,0 +1,329 @@
+"""Both kernels: pruned equals unpruned, to the last bit; damage is an error; bounds hold."""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import litstore
+from litstore.database.layout import BLOCK_SPAN
+from litstore.errors import ConfigError
+from litstore.index import bm25, kernel, kernel_numpy
+from litstore.index.cache import Term as Cached
+from litstore.index.cache import TermCache
+from litstore.index.postings import BOUNDED, Block, bounds, decode, encode, within_bounds
+
+KERNELS = [
+    pytest.param(name, id=name, marks=[] if name in kernel.available() else pytest.mark.skip)
+    for name in kernel.NAMES
+]
+N_DOCS = 90_000
+BASE = bm25.K1 * (1 - bm25.B)
+
+
+@pytest.fixture(params=KERNELS)
+def active(request: pytest.FixtureRequest) -> ModuleType:
+    """Each kernel that is available here."""
+    before = kernel.active()
+    kernel.select(request.param)
+    yield kernel.module()
+    kernel.select(before)
+
+
+class Corpus:
+    """Random postings of some terms over many documents, and what they score without pruning."""
+
+    def __init__(self, seed: int, doc_freqs: list[int], *, large: bool = False) -> None:
+        chance = np.random.default_rng(seed)
+        self.doc_lens = chance.integers(5, 400, N_DOCS).astype(np.uint32)
+        self.avg_doc_len = float(self.doc_lens.mean())
+        self.norms = bm25.length_norms(self.doc_lens, self.avg_doc_len)
+        self.postings = []
+        for doc_freq in doc_freqs:
+            docs = np.sort(chance.choice(N_DOCS, doc_freq, replace=False)).astype(np.int64)
+            tfs = np.minimum(chance.geometric(0.6, doc_freq), 300).astype(np.int64)
+            if large:
+                tfs[chance.random(doc_freq) < 0.05] += 254
+            self.postings.append((docs, tfs))
+        self.idfs = [bm25.idf(N_DOCS, doc_freq) for doc_freq in doc_freqs]
+
+    def rows(self, term: int) -> list[tuple[Any, ...]]:
+        """The rows of one term as they would be stored."""
+        docs, tfs = self.postings[term]
+        if not len(docs):
+            return []
+        terms = np.full(len(docs), term, dtype=np.int64)
+        return [tuple(b) for b in encode(terms, docs, tfs, np.zeros(1, np.int64), self.lens_of)]
+
+    def lens_of(self, docs: np.ndarray) -> np.ndarray:
+        """Lengths of some documents."""
+        return self.doc_lens[docs]
+
+    def term(self, module: ModuleType, number: int) -> Any:
+        """One term, made ready for a kernel."""
+        docs, tfs = self.postings[number]
+        large = [(int(d), int(f)) for d, f in zip(docs, tfs, strict=True) if f >= 255]
+        factor = bm25.K1 * bm25.B / self.avg_doc_len
+        return module.Term(self.rows(number), large, self.norms, factor, BASE)
+
+    def scores(self, tokens: list[int]) -> np.ndarray:
+        """The score of every document, nothing left out, in the order that is defined."""
+        sums = np.zeros(N_DOCS)
+        for token in tokens:
+            docs, tfs = self.postings[token]
+            sums[docs] += bm25.term_scores(tfs, self.norms[docs], idf=self.idfs[token])
+        return sums
+
+    def best(self, tokens: list[int], k: int) -> tuple[np.ndarray, np.ndarray]:
+        """What top_k promises, from all scores."""
+        sums = self.scores(tokens)
+        docs = np.flatnonzero(sums > 0)
+        if len(docs) > k:
+            docs = docs[sums[docs] >= np.sort(sums[docs])[-k]]
+        return docs, sums[docs]
+
+
+DOC_FREQS = st.lists(
+    st.sampled_from([0, 1, 2, 47, 48, 300, 512, 4_096, 9_000, 30_000, 60_000, 89_000]),
+    min_size=1, max_size=6,
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), DOC_FREQS, st.data())
+@pytest.mark.parametrize("name", KERNELS)
+def test_pruned_is_unpruned(
+    name: str, seed: int, doc_freqs: list[int], data: st.DataObject
+) -> None:
+    """Whatever terms, repeats and k: the same documents and the same bits as without pruning."""
+    kernel.select(name)
+    module = kernel.module()
+    corpus = Corpus(seed, doc_freqs, large=data.draw(st.booleans()))
+    places = st.integers(0, len(doc_freqs) - 1)
+    tokens = data.draw(st.lists(places, min_size=1, max_size=9))
+    terms = [corpus.term(module, number) for number in range(len(doc_freqs))]
+    for k in (1, 10, 1000, 100_000):
+        docs, scores = module.top_k(terms, corpus.idfs, tokens, corpus.norms, k)
+        expected_docs, expected = corpus.best(tokens, k)
+        assert np.frombuffer(docs, np.int64).tolist() == expected_docs.tolist()
+        assert np.frombuffer(scores).tolist() == expected.tolist()
+    some = np.arange(seed % 97, N_DOCS, 97, dtype=np.int64)
+    found = module.score(terms, corpus.idfs, tokens, corpus.norms, some.tobytes())
+    assert np.frombuffer(found).tolist() == corpus.scores(tokens)[some].tolist()
+
+
+def test_ties_at_the_cut_are_all_returned(active: ModuleType) -> None:
+    """Twenty papers that score alike are twenty results for k = 5: the caller cuts them by id."""
+    corpus = Corpus(0, [20])
+    corpus.doc_lens[:] = 100
+    corpus.norms = bm25.length_norms(corpus.doc_lens, 100.0)
+    corpus.postings = [(corpus.postings[0][0], np.ones(20, dtype=np.int64))]
+    docs, scores = active.top_k([corpus.term(active, 0)], corpus.idfs, [0], corpus.norms, 5)
+    assert len(np.frombuffer(docs, np.int64)) == 20
+    assert len(set(np.frombuffer(scores).tolist())) == 1
+
+
+def test_a_query_without_terms_has_no_result(active: ModuleType) -> None:
+    """No terms, or terms without postings: nothing, and no error."""
+    norms = np.ones(10)
+    assert active.top_k([], [], [], norms, 10) == (b"", b"")
+    empty = active.Term([], [], norms, 0.0, 1.0)
+    assert active.top_k([empty], [1.0], [0], norms, 10) == (b"", b"")
+    assert empty.tf(3) == 0
+
+
+def test_a_term_tells_its_frequencies(active: ModuleType) -> None:
+    """tf() is the frequency in a document, large ones too, and 0 elsewhere."""
+    corpus = Corpus(3, [5_000], large=True)
+    term = corpus.term(active, 0)
+    docs, tfs = corpus.postings[0]
+    held = dict(zip(docs.tolist(), tfs.tolist(), strict=True))
+    for doc in [*docs[:50].tolist(), *range(200), N_DOCS - 1]:
+        assert term.tf(doc) == held.get(doc, 0)
+    assert term.n_bytes > 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.floats(1.0, 5_000.0))
+def test_stored_bounds_hold_whatever_the_mean_length_becomes(seed: int, avg_doc_len: float) -> None:
+    """No posting is worth more than the pairs of its row say, for any N, df and avgdl."""
+    corpus = Corpus(seed, [BOUNDED, 20_000], large=True)
+    norms = bm25.length_norms(corpus.doc_lens, avg_doc_len)
+    factor = bm25.K1 * bm25.B / avg_doc_len
+    for term in (0, 1):
+        for row in corpus.rows(term):
+            block = Block(*row)
+            held = decode([block])
+            if block.bounds is None:
+                assert len(held.docs) < BOUNDED
+                continue
+            pairs = list(struct.iter_unpack("<II", block.bounds))
+            bound = max(tf * 2.5 / (tf + (BASE + factor * dl)) for tf, dl in pairs) * (1 + 1e-6)
+            assert bm25.term_scores(held.tfs, norms[held.docs], idf=1.0).max() <= bound
+            assert within_bounds(block.bounds, held.tfs, corpus.doc_lens[held.docs]).all()
+
+
+def test_bounds_are_one_pair_for_each_class_of_frequencies() -> None:
+    """The largest tf and the smallest length of tf 1, 2, 3-4, ...; 255 stands for any number."""
+    tfs = np.array([1, 1, 2, 3, 4, 255], dtype=np.uint8)
+    lens = np.array([90, 50, 70, 40, 80, 300], dtype=np.uint32)
+    assert list(struct.iter_unpack("<II", bounds(tfs, lens))) == [
+        (1, 50), (2, 70), (4, 40), (0xFFFFFFFF, 300),
+    ]  # fmt: skip
+
+
+def test_bounds_survive_additions_replacements_and_deletions() -> None:
+    """After any history every stored row's bounds cover its postings (and verify says so)."""
+    chance = random.Random(7)
+    with litstore.open(":memory:") as store:
+        for step in range(6):
+            store.load(
+                litstore.Paper(f"p{chance.randrange(3_000)}", "common " * chance.randint(1, 4),
+                               "filler " * chance.randint(0, 30 + 40 * step))
+                for _ in range(1_500)
+            )  # fmt: skip
+            store.delete(*(f"p{chance.randrange(3_000)}" for _ in range(300)))
+            assert store.verify() == []
+        rows = store.sql("SELECT count(*) FROM posting_blocks WHERE bounds IS NOT NULL").rows
+        assert rows[0][0] > 0
+
+
+def damaged_rows() -> list[tuple[str, tuple[Any, ...]]]:
+    """A good sparse row and a good dense row, each with one thing wrong."""
+    sparse = (1, 10, 3, 2, struct.pack("<HHH", 0, 5, 9), b"\1\2\3", None)
+    dense = (1, 10, 3, 0, None, b"\1\0\3", None)
+    changes = {
+        "n_slots": [0, -1, 2, 4, 2**31, 2**62], "first": [-1, 2**31, 2**62, 10_000],
+        "width": [1, 3, 8, -2], "offsets": [b"", b"\0" * 5, struct.pack("<HHH", 0, 9, 5),
+        struct.pack("<HHH", 0, 5, 60_000)], "tfs": [b"", b"\1", b"\1" * 9],
+        "bounds": [b"x", b"x" * 7],
+    }  # fmt: skip
+    place = {"first": 1, "n_slots": 2, "width": 3, "offsets": 4, "tfs": 5, "bounds": 6}
+    return [
+        (f"{kind}-{what}-{value!r:.20}", (*row[: place[what]], value, *row[place[what] + 1 :]))
+        for kind, row in (("sparse", sparse), ("dense", dense))
+        for what, values in changes.items()
+        for value in values
+        if not (kind == "dense" and what == "offsets" and value == b"")
+        if not (kind == "dense" and what == "offsets" and len(value) == 6)
+    ]
+
+
+@pytest.mark.parametrize(
+    "row", [row for _, row in damaged_rows()], ids=[n for n, _ in damaged_rows()]
+)
+def test_a_damaged_row_is_an_error(active: ModuleType, row: tuple[Any, ...]) -> None:
+    """Each kind of damage raises ValueError, never anything worse."""
+    if active is kernel_numpy and row[6] is not None:
+        pytest.skip("numpy does not read bounds")
+    with pytest.raises(ValueError, match=r"."):
+        active.Term([row], [], np.ones(1_000), 0.0, 1.0)
+
+
+def test_random_damage_never_crashes(active: ModuleType) -> None:
+    """Rows with random bytes and numbers either are refused or search without harm."""
+    chance = random.Random(11)
+    corpus = Corpus(5, [3_000, 40_000], large=True)
+    good = [corpus.rows(0), corpus.rows(1)]
+    for _ in range(300):
+        rows = [list(row) for row in good[chance.randrange(2)]]
+        for _ in range(chance.randint(1, 3)):
+            row = chance.choice(rows)
+            place = chance.randrange(1, 7)
+            if isinstance(row[place], bytes):
+                raw = bytearray(row[place])
+                raw[chance.randrange(len(raw))] = chance.randrange(256)
+                row[place] = bytes(raw[: chance.choice([len(raw), len(raw) - 1])])
+            elif isinstance(row[place], int):
+                row[place] += chance.choice([-1, 1, 255, 65_536, 2**33])
+        try:
+            term = active.Term([tuple(row) for row in rows], [], corpus.norms, 0.01, 0.3)
+            active.top_k([term], [1.0], [0], corpus.norms, 10)
+        except ValueError:
+            continue
+
+
+def test_both_kernels_answer_alike_through_the_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same store gives the same result, explanation included, whichever kernel runs."""
+    results = []
+    for name in kernel.available():
+        monkeypatch.setattr(kernel, "_active", name)
+        with litstore.open(":memory:") as store:
+            store.load(litstore.build_corpus())
+            client = litstore.RetrievalClient(store)
+            found = client.search("attention sparsity head pruning")
+            results.append(
+                [(hit.paper.id, hit.final_score, hit.bm25_score) for hit in found.ranked]
+                + [str(client.explain("attention sparsity", "p003"))]
+            )
+    assert all(result == results[0] for result in results)
+
+
+def test_the_environment_chooses_the_kernel() -> None:
+    """LITSTORE_KERNEL=numpy runs numpy; another word is an error that names the choices."""
+    code = "from litstore.index import kernel; print(kernel.active())"
+    environ = {**os.environ, "LITSTORE_KERNEL": "numpy"}
+    run = [sys.executable, "-c", code]
+    assert subprocess.run(run, env=environ, capture_output=True, text=True).stdout == "numpy\n"
+    environ["LITSTORE_KERNEL"] = "fortran"
+    done = subprocess.run(run, env=environ, capture_output=True, text=True)
+    assert "choose from c, numpy" in done.stderr
+    with pytest.raises(ConfigError):
+        kernel.select("fortran")
+
+
+class _Postings:
+    def __init__(self, n_bytes: int) -> None:
+        self.n_bytes = n_bytes
+
+
+class TestCache:
+    """TermCache."""
+
+    def term(self, n_bytes: int) -> Cached:
+        """A term of that size."""
+        return Cached(1, 1, _Postings(n_bytes))
+
+    def test_keeps_what_was_used_last_within_its_limit(self) -> None:
+        """The term not used for longest makes room."""
+        cache = TermCache(10_000)
+        cache.add(1, {"a": self.term(4_000), "b": self.term(4_000)})
+        cache.find(1, ["a"])
+        cache.add(1, {"c": self.term(4_000)})
+        assert set(cache.find(1, ["a", "b", "c"])) == {"a", "c"}
+        assert cache.n_bytes <= 10_000
+
+    def test_a_new_generation_empties_it_and_an_old_one_goes_without(self) -> None:
+        """Entries of two generations are never mixed."""
+        cache = TermCache()
+        cache.add(1, {"a": self.term(1), "gone": None})
+        assert cache.find(1, ["gone"]) == {"gone": None}
+        cache.add(2, {"b": self.term(1)})
+        assert cache.find(2, ["a", "b"]).keys() == {"b"}
+        assert cache.find(1, ["b"]) == {}
+        cache.add(1, {"a": self.term(1)})
+        assert cache.find(2, ["a"]) == {}
+
+    def test_a_limit_of_nothing_keeps_nothing(self) -> None:
+        """cache_bytes=0 reads every term anew."""
+        cache = TermCache(0)
+        cache.add(1, {"a": self.term(1)})
+        assert cache.find(1, ["a"]) == {}
+
+
+def test_a_row_never_spans_more_than_it_may() -> None:
+    """Bounds or not, rows stay within their sizes."""
+    corpus = Corpus(9, [89_000])
+    assert max(len(row[5]) for row in corpus.rows(0)) <= BLOCK_SPAN
