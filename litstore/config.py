@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import asdict, dataclass, fields
 from typing import Final
 
@@ -57,7 +58,8 @@ class RetrievalConfig:
     def _require_weight(name: str, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ConfigError(f"{name} must be a number of at least 0, not {value!r}")
-        if not math.isfinite(value) or value < 0:
+        # A whole number may be too large for a float at all.
+        if not 0 <= value <= sys.float_info.max or math.isnan(value):
             raise ConfigError(f"{name} must be finite and at least 0, not {value}")
 
     def canonical_json(self) -> str:

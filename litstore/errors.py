@@ -77,6 +77,9 @@ class UnknownPaperError(LitstoreError, LookupError):
         self.paper_id = paper_id
         super().__init__(f"no paper has the id {paper_id!r}")
 
+    def __reduce__(self) -> tuple[type[UnknownPaperError], tuple[str]]:
+        return type(self), (self.paper_id,)
+
 
 class StoreError(LitstoreError):
     """Something is wrong with the file behind the store; `path` says which."""

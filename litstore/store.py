@@ -97,9 +97,10 @@ class Store:
         """
         from litstore import ingest
 
-        report = ingest.load(self.database, incoming, label=label, on_batch=on_batch)
-        self.database.checkpoint()
-        return report
+        try:
+            return ingest.load(self.database, incoming, label=label, on_batch=on_batch)
+        finally:
+            self.database.checkpoint()
 
     def delete(self, *ids: str) -> list[str]:
         """Delete papers; return the ids that were there."""
@@ -203,9 +204,10 @@ class Store:
         """Build index and degrees anew from the papers, all or nothing; return the generation."""
         from litstore import ingest
 
-        generation = ingest.rebuild(self.database, on_papers=on_papers)
-        self.database.checkpoint()
-        return generation
+        try:
+            return ingest.rebuild(self.database, on_papers=on_papers)
+        finally:
+            self.database.checkpoint()
 
     def backup(self, destination: str | os.PathLike[str]) -> str:
         """Copy the store as it is at this moment into a new file; return its path."""

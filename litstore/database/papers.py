@@ -75,8 +75,12 @@ class StoredKey:
 
 def find(connection: Connection, ids: Iterable[str]) -> dict[str, StoredKey]:
     """Return the stored key of each of these ids that the store has."""
-    rows = raw_connection(connection).execute(FIND_SQL, (json.dumps(list(ids)),))
-    return {paper_id: StoredKey(doc, digest) for paper_id, doc, digest in rows}
+    wanted = set(ids)
+    rows = raw_connection(connection).execute(FIND_SQL, (json.dumps(list(wanted)),))
+    # SQLite ends a JSON text at U+0000: asked for "p1" and more after it, it would find "p1".
+    return {
+        paper_id: StoredKey(doc, digest) for paper_id, doc, digest in rows if paper_id in wanted
+    }
 
 
 def ids(connection: Connection, docs: NDArray[np.int64]) -> list[str]:

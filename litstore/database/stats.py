@@ -45,6 +45,8 @@ SET n_docs = :n_docs,
 RETURNING generation
 """)
 
+SETTING_SQL: Final = "SELECT value FROM settings WHERE name = ?"
+
 OPEN_EVENT_SQL: Final = text("""
 INSERT INTO corpus_events (event_no, kind, label, started_at, finished_at, first_generation,
                            last_generation, n_new, n_updated, n_deleted)
@@ -102,10 +104,14 @@ def analyzer_of(recipe: CorpusStats) -> Analyzer:
     Raises DamagedStoreError if this litstore does not have it in that version.
     """
     found = ANALYZERS.get(recipe.analyzer)
-    if found is None or found.version != recipe.analyzer_version:
+    if found is None:
+        raise DamagedStoreError(
+            f"this litstore has no analyzer {recipe.analyzer!r}, only {', '.join(ANALYZERS)}"
+        )
+    if found.version != recipe.analyzer_version:
         raise DamagedStoreError(
             f"the index was built with the analyzer {recipe.analyzer!r} version "
-            f"{recipe.analyzer_version}, which this litstore does not have; run: litstore rebuild"
+            f"{recipe.analyzer_version}, but this litstore has another; run: litstore rebuild"
         )
     return found
 
@@ -241,9 +247,8 @@ def utc_now() -> str:
 
 def setting(connection: Connection, name: str) -> str | None:
     """The value of a switch that lives in the file; None where it was never set."""
-    return connection.execute(
-        text("SELECT value FROM settings WHERE name = :name"), {"name": name}
-    ).scalar_one_or_none()
+    row = raw_connection(connection).execute(SETTING_SQL, (name,)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def change_setting(connection: Connection, name: str, value: str) -> None:

@@ -213,6 +213,11 @@ class BM25Index:
         factor = bm25.K1 * bm25.B / (corpus.avg_doc_len or 1.0)
         terms = {}
         for name, entry in entries.items():
+            if not 0 <= entry.doc_freq <= corpus.n_docs:
+                raise DamagedStoreError(
+                    f"{entry.doc_freq} of {corpus.n_docs} papers hold {name!r}; "
+                    "run: litstore rebuild"
+                )
             try:
                 postings = self._kernel.Term(*rows[entry.number], lengths.norms, factor, base)
             except ValueError as error:

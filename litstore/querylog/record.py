@@ -12,21 +12,21 @@ import hashlib
 import os
 import re
 import secrets
+import sqlite3
 import stat
 import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import IntegrityError
 
 from litstore.database import stats
-from litstore.database.engine import MEMORY, Database
+from litstore.database.engine import MEMORY, Database, raw_connection
 from litstore.errors import LitstoreError, StoreLockedError
 
 BUSY_WAIT_S: Final = 0.25
@@ -34,11 +34,13 @@ KEPT_HITS: Final = 20
 KEPT_CHARS: Final = 2_000
 SWITCH: Final = "query_log"
 
-PUT_CONFIG_SQL: Final = text("""
+# Written on the sqlite3 connection underneath: preparing these statements through the layers above
+# would take longer than running them, at every search.
+PUT_CONFIG_SQL: Final = """
 INSERT INTO retrieval_configs (fingerprint, ranking, recipe, first_used_at)
-VALUES (:fingerprint, :ranking, :recipe, :first_used_at)
+VALUES (?, ?, ?, ?)
 ON CONFLICT (fingerprint) DO NOTHING
-""")
+"""
 
 LIST_SQL: Final = text("""
 SELECT *
@@ -133,14 +135,14 @@ class _Spilled:
 _QUERY_COLUMNS: Final = [field.name for field in fields(LoggedQuery)]
 _HIT_COLUMNS: Final = [field.name for field in fields(LoggedHit)]
 
-PUT_QUERY_SQL: Final = text(f"""
+PUT_QUERY_SQL: Final = f"""
 INSERT INTO query_log (query_no, {", ".join(_QUERY_COLUMNS)})
-SELECT coalesce(max(query_no), 0) + 1, {", ".join(f":{name}" for name in _QUERY_COLUMNS)}
+SELECT coalesce(max(query_no), 0) + 1, {", ".join("?" * len(_QUERY_COLUMNS))}
 FROM query_log
 WHERE true
 ON CONFLICT (query_id) DO NOTHING
 RETURNING query_no
-""")
+"""
 
 PUT_HIT_SQL: Final = f"""
 INSERT INTO query_log_hits (query_no, {", ".join(_HIT_COLUMNS)})
@@ -267,14 +269,14 @@ def _insert(
     hits: Sequence[LoggedHit],
     config: LoggedConfig,
 ) -> None:
-    connection.execute(
-        PUT_CONFIG_SQL,
-        {**asdict(config), "fingerprint": config.fingerprint, "first_used_at": entry.at},
-    )
-    query_no = connection.execute(PUT_QUERY_SQL, asdict(entry)).scalar_one_or_none()
-    if query_no is not None and hits:
-        rows = [(query_no, *(getattr(hit, name) for name in _HIT_COLUMNS)) for hit in hits]
-        connection.exec_driver_sql(PUT_HIT_SQL, rows)
+    raw = raw_connection(connection)
+    raw.execute(PUT_CONFIG_SQL, (config.fingerprint, config.ranking, config.recipe, entry.at))
+    written = raw.execute(
+        PUT_QUERY_SQL, tuple(getattr(entry, name) for name in _QUERY_COLUMNS)
+    ).fetchall()
+    if written and hits:
+        rows = [(*written[0], *(getattr(hit, name) for name in _HIT_COLUMNS)) for hit in hits]
+        raw.executemany(PUT_HIT_SQL, rows)
 
 
 def _insert_spilled(connection: Connection, line: bytes) -> None:
@@ -288,7 +290,7 @@ def _insert_spilled(connection: Connection, line: bytes) -> None:
     try:
         with connection.begin_nested():
             _insert(connection, spilled.query, spilled.hits, spilled.config)
-    except (IntegrityError, OverflowError):
+    except (sqlite3.IntegrityError, OverflowError):
         return
 
 

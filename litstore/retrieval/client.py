@@ -156,7 +156,7 @@ class RetrievalClient:
             config=config.fingerprint,
             generation=result.generation,
             status=status,
-            limit_given=limit,
+            limit_given=_storable(limit),
             n_tokens=result.n_tokens,
             n_unknown_terms=len(result.unknown_terms),
             unknown_term_share=len(result.unknown_terms) / distinct if distinct else 0.0,
@@ -194,7 +194,7 @@ class RetrievalClient:
         entry = LoggedQuery(
             query_id=query_id, at=at, client=self.client, query=_loggable(query),
             query_hash=digest(query), config=config.fingerprint, generation=corpus.generation,
-            status="error", error=type(error).__name__, limit_given=limit,
+            status="error", error=type(error).__name__, limit_given=_storable(limit),
             wall_time_ms=watch.total_ms(),
         )  # fmt: skip
         self.store.query_log.record(entry, [], config)
@@ -272,6 +272,11 @@ def _result(
         passes_ms=watch.laps,
         wall_time_ms=watch.total_ms(),
     )
+
+
+def _storable(limit: int | None) -> int | None:
+    """The limit as SQLite can store it."""
+    return None if limit is None else min(limit, 2**63 - 1)
 
 
 def _loggable(query: str) -> str:

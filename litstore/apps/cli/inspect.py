@@ -12,6 +12,7 @@ import click
 import litstore
 from litstore.apps.cli.commands import OK, USAGE, db_option, json_option
 from litstore.apps.cli.output import envelope, note, printable, say, table
+from litstore.index import kernel
 from litstore.paper import Paper
 
 
@@ -138,6 +139,7 @@ def stats(db: str | None, as_json: bool) -> int:
         "generation": corpus.generation,
         "logged_queries": found.n_queries,
         "query_log": "on" if logging else "off",
+        "kernel": kernel.active(),
         "file_bytes": found.file_bytes,
     }
     if as_json:
