@@ -146,9 +146,15 @@ class Store:
         with self.database.read() as connection:
             return stats.read(connection).n_docs
 
-    def read_docs(self, connection: Connection, docs: list[int]) -> dict[int, Paper]:
-        """Return whole papers by document number, inside a transaction of the caller's."""
-        return edges.with_links(connection, papers.read(connection, docs))
+    def read_docs(
+        self, connection: Connection, docs: list[int], *, source: str | None = None
+    ) -> dict[int, Paper]:
+        """Return whole papers by document number, inside a transaction of the caller's.
+
+        source: put in place of the stored one.
+        """
+        links = edges.read_links(connection, docs)
+        return papers.read(connection, docs, links, source=source)
 
     def neighbours(self, paper_id: str) -> Neighbours:
         """Return whom a paper cites and who cites it; UnknownPaperError for an unknown id."""

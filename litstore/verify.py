@@ -387,7 +387,8 @@ def _records(connection: Connection) -> Iterator[Problem]:
     last = 0
     while docs := papers.docs_after(connection, last, PAGE):
         last = docs[-1]
-        read = edges.with_links(connection, papers.read(connection, docs), own_only=True)
+        links = edges.read_links(connection, docs, own_only=True)
+        read = papers.read(connection, docs, links)
         hashes = papers.hashes(connection, docs)
         for doc in docs:
             if papers.content_hash(read[doc]) != hashes[doc]:

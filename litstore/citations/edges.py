@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Set
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Set
 from typing import Final
 
 from sqlalchemy import Connection, text
@@ -147,6 +146,7 @@ GROUP BY doc
 )
 
 Edge = tuple[int, int]
+Links = dict[int, list[str]]
 
 
 def apply(
@@ -258,27 +258,24 @@ def recount(connection: Connection) -> None:
         connection.execute(statement)
 
 
-def with_links(
-    connection: Connection, found: Mapping[int, Paper], *, own_only: bool = False
-) -> dict[int, Paper]:
-    """Return the papers with `references` and `citations` filled in, sorted by id.
+def read_links(
+    connection: Connection, docs: Collection[int], *, own_only: bool = False
+) -> tuple[Links, Links]:
+    """Return (references, citations) of these documents: number to ids, sorted.
 
     They are the union of what both ends say, works outside the store included; with `own_only`,
-    what the paper's own record says.
+    what each paper's own record says. A document without any is left out.
     """
     bound = {
-        "docs": rows_as_json(list(found)),
+        "docs": rows_as_json(list(docs)),
         "citing_bits": CITING if own_only else CITING | CITED,
         "cited_bits": CITED if own_only else CITING | CITED,
     }
-    links: dict[tuple[int, int], list[str]] = {}
+    references: Links = {}
+    citations: Links = {}
     for doc, other, direction in raw_connection(connection).execute(LINKS_SQL, bound):
-        links.setdefault((doc, direction), []).append(other)
-    return {
-        doc: replace(
-            paper,
-            references=sorted(links.get((doc, CITING), ())),
-            citations=sorted(links.get((doc, CITED), ())),
-        )
-        for doc, paper in found.items()
-    }
+        (references if direction == CITING else citations).setdefault(doc, []).append(other)
+    for links in (references, citations):
+        for others in links.values():
+            others.sort()
+    return references, citations

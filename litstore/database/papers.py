@@ -1,14 +1,13 @@
 """Rows of `papers`, `paper_authors` and `paper_identifiers`: writing them, reading them back.
 
-Citations are not here (see `litstore.citations.edges`): a Paper read from these tables alone has
-empty `references` and `citations`.
+Citations are not here (see `litstore.citations.edges`): whoever reads papers brings them along.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -102,8 +101,19 @@ def keys(connection: Connection, docs: NDArray[np.int64]) -> tuple[list[str], ND
     return [paper_id for paper_id, _ in ordered], years
 
 
-def read(connection: Connection, docs: Iterable[int]) -> dict[int, Paper]:
-    """Return these documents as papers without citations; numbers without a paper are left out."""
+def read(
+    connection: Connection,
+    docs: Collection[int],
+    links: tuple[Mapping[int, list[str]], Mapping[int, list[str]]],
+    *,
+    source: str | None = None,
+) -> dict[int, Paper]:
+    """Return these documents as papers; numbers without a paper are left out.
+
+    links: references and citations by number, see `litstore.citations.edges.read_links`. source:
+    put in place of the stored one.
+    """
+    references, citations = links
     raw, bound = raw_connection(connection), (rows_as_json(docs),)
     authors: dict[int, list[str]] = {}
     for doc, name in raw.execute(AUTHORS_SQL, bound):
@@ -118,14 +128,16 @@ def read(connection: Connection, docs: Iterable[int]) -> dict[int, Paper]:
             abstract=abstract,
             year=year,
             authors=authors.get(doc, []),
-            source=source,
+            references=references.get(doc, []),
+            citations=citations.get(doc, []),
+            source=stored_source if source is None else source,
             venue=venue,
             type=kind,
             url=url,
             identifiers=identifiers.get(doc, {}),
             extra=json.loads(extra) if extra else {},
         )
-        for doc, paper_id, title, abstract, year, source, venue, kind, url, extra in (
+        for doc, paper_id, title, abstract, year, stored_source, venue, kind, url, extra in (
             raw.execute(READ_SQL, bound)
         )
     }

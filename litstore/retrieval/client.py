@@ -123,10 +123,10 @@ class RetrievalClient:
     ) -> list[RankedPaper]:
         order = found.order[:limit]
         docs = found.docs[order].tolist()
-        papers = self.store.read_docs(connection, docs)
+        papers = self.store.read_docs(connection, docs, source="merged")
         return [
             RankedPaper(
-                paper=replace(papers[doc], source="merged"),
+                paper=papers[doc],
                 bm25_score=hit.bm25_score,
                 graph_distance=hit.graph_distance,
                 recency_score=hit.recency_score,
