@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from dataclasses import asdict, dataclass, fields
 from typing import Final
 
@@ -14,6 +13,10 @@ MAX_HOPS: Final = 2
 """The ceiling of the citation walk: three hops drift off topic and reach most of the graph."""
 
 
+MAX_WEIGHT: Final = 1e100
+"""Larger weights would overflow when the scores of a long list are added up."""
+
+
 @dataclass(frozen=True, slots=True)
 class RetrievalConfig:
     """The ranking of one search; the defaults are the specification's.
@@ -21,8 +24,8 @@ class RetrievalConfig:
     top_k_lexical: how many BM25 hits become the seed set of the walk; at least 1.
     max_hops: how far the walk goes from the nearest seed: 0, 1 or 2. More is clamped to 2, so the
         knob only goes down.
-    w_bm25, w_graph, w_recency: weights of the three parts of the final score; each finite and
-        at least 0. With the defaults a final score lies between 0 and 1.
+    w_bm25, w_graph, w_recency: weights of the three parts of the final score; each at least 0
+        and at most 1e100. With the defaults a final score lies between 0 and 1.
     hub_limit: the walk does not pass *through* a paper with more neighbours than this in one
         direction, and a seed beyond it gives only its most cited neighbours; at least 1, or None
         for no limit.
@@ -58,9 +61,8 @@ class RetrievalConfig:
     def _require_weight(name: str, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ConfigError(f"{name} must be a number of at least 0, not {value!r}")
-        # A whole number may be too large for a float at all.
-        if not 0 <= value <= sys.float_info.max or math.isnan(value):
-            raise ConfigError(f"{name} must be finite and at least 0, not {value}")
+        if math.isnan(value) or not 0 <= value <= MAX_WEIGHT:
+            raise ConfigError(f"{name} must be between 0 and {MAX_WEIGHT:g}, not {value}")
 
     def canonical_json(self) -> str:
         """The configuration as one line of JSON with sorted keys: equal configs, equal text."""

@@ -8,6 +8,7 @@
     ├── RecordError            one record of the input cannot be loaded; the rest can
     ├── InputError             an input file cannot be read at all
     ├── UnknownPaperError      no paper has this id
+    ├── UnknownQueryError      the log has no search of this id
     └── StoreError             the file behind the store
         ├── NotAStoreError     missing, or not a litstore file
         ├── NewerSchemaError   written by a newer litstore
@@ -79,6 +80,17 @@ class UnknownPaperError(LitstoreError, LookupError):
 
     def __reduce__(self) -> tuple[type[UnknownPaperError], tuple[str]]:
         return type(self), (self.paper_id,)
+
+
+class UnknownQueryError(LitstoreError, LookupError):
+    """The log has no search of this id (`query_id`)."""
+
+    def __init__(self, query_id: str) -> None:
+        self.query_id = query_id
+        super().__init__(f"the log has no search {query_id!r}")
+
+    def __reduce__(self) -> tuple[type[UnknownQueryError], tuple[str]]:
+        return type(self), (self.query_id,)
 
 
 class StoreError(LitstoreError):

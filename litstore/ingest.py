@@ -20,7 +20,7 @@ from litstore.database import papers, stats
 from litstore.database.engine import Database
 from litstore.database.papers import StoredKey
 from litstore.database.stats import Event
-from litstore.errors import DamagedStoreError, RecordError
+from litstore.errors import DamagedStoreError, InputError, RecordError
 from litstore.index import writer
 from litstore.index.writer import Batch
 from litstore.paper import Paper
@@ -88,6 +88,11 @@ def load(
     The same id again replaces; within one batch the last one holds. on_batch is called with the
     running report after each committed batch.
     """
+    if isinstance(incoming, str | bytes | Paper | Mapping):
+        raise InputError(
+            f"papers expected, one after the other, not a {type(incoming).__name__}; a file is "
+            "read with litstore.formats.jsonl.open_papers(path)"
+        )
     report = LoadReport()
     event = Event("load", fields.clean_text(label) if label else label)
     with database.read() as connection:

@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 
 from litstore.citations import CitationGraph, edges
 from litstore.database import migrate, papers, stats
-from litstore.database.engine import MEMORY, Database
-from litstore.errors import UnknownPaperError
+from litstore.database.engine import Database
+from litstore.errors import NotAStoreError, UnknownPaperError
 from litstore.index import BM25Index
 from litstore.paper import Paper
 from litstore.querylog import QueryLog
@@ -66,8 +66,8 @@ class Store:
     ) -> Store:
         """Open the store at `path`, making it if there is none; see `litstore.open`."""
         where = os.fspath(path) if path is not None else default_path()
-        if path is None and create and where != MEMORY:
-            Path(where).parent.mkdir(parents=True, exist_ok=True)
+        if path is None and create and not read_only and not os.environ.get("LITSTORE_DB"):
+            make_folder(Path(where))
         return cls(migrate.open_database(where, read_only=read_only, create=create))
 
     @property
@@ -242,6 +242,17 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({self.path!r}{', read_only=True' if self.read_only else ''})"
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder of a store that nobody has named; NotAStoreError if that is impossible."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NotAStoreError(
+            f"the folder of {path} cannot be made: {error.strerror}; name a store with --db",
+            path=str(path),
+        ) from error
 
 
 def default_path() -> str:

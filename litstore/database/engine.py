@@ -63,6 +63,7 @@ class Database:
         self._file = os.path.abspath(path)  # noqa: PTH100
         self.read_only = read_only
         self.immutable = immutable
+        self._closed = False
         self._one_at_a_time = threading.RLock() if path == MEMORY else nullcontext()
         self._engine = create_engine(
             "sqlite+pysqlite://",
@@ -77,6 +78,8 @@ class Database:
 
     def connect(self) -> sqlite3.Connection:
         """Return a new raw connection with this database's settings; the caller closes it."""
+        if self._closed:
+            raise StoreError(f"{self.path} is closed; open it again", path=self.path)
         connection = sqlite3.connect(
             self._uri(), uri=True, isolation_level=None, check_same_thread=False
         )
@@ -193,6 +196,7 @@ class Database:
 
     def close(self) -> None:
         """Close every connection; the database cannot be used afterwards."""
+        self._closed = True
         self._engine.dispose()
 
 

@@ -218,8 +218,18 @@ def backup(database: Database, destination: str) -> str:
 
 
 def _copy(database: Database, target: Path) -> None:
-    with closing(database.connect()) as source, closing(sqlite3.connect(target)) as copy:
-        source.backup(copy)
+    try:
+        copy = sqlite3.connect(target)
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot write the backup {target}: {error}", path=str(target)) from error
+    with closing(copy), closing(database.connect()) as source:
+        try:
+            source.backup(copy)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL):
+                raise
+            reason = f"cannot write the backup {target}: {error}"
+            raise StoreError(reason, path=str(target)) from error
 
 
 def upgrade(database: Database, *, to: str = "head") -> str | None:

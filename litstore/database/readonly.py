@@ -103,6 +103,10 @@ def _guarded(
         with closing(connection.cursor()) as cursor:
             return _rows(cursor.execute(statement), max_rows)
     except sqlite3.Error as error:
+        stopped = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
+        if stopped and time.monotonic() <= deadline:
+            # Ctrl-C arrives while the progress handler runs, and SQLite makes it its own.
+            raise KeyboardInterrupt from error
         if (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in _OF_THE_FILE:
             raise explanation(error, database.path) from error
         raise SqlRefusedError(_reason(error, timeout_s), path=database.path) from error

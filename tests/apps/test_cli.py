@@ -233,6 +233,26 @@ def _read(terminal: int) -> bytes:
     except OSError:  # Linux's way to say that the other side is closed
         return b""
 
+    def test_a_file_named_twice_counts_twice(
+        self, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each reading of a file has its own counts; the totals are of all."""
+        write("a.jsonl", '{"id": "1"}', "bad")
+        outcome = cli("load", "a.jsonl", "a.jsonl", "--json")
+        assert outcome.envelope["totals"]["read"] == 4
+        assert [row["new"] for row in outcome.envelope["results"]] == [1, 0]
+        assert [row["unchanged"] for row in outcome.envelope["results"]] == [0, 1]
+
+    def test_a_misspelt_file_leaves_no_store_behind(self, cli: Cli) -> None:
+        """Nothing to read, nothing made."""
+        assert cli("load", "missing.jsonl").code == 1
+        assert not Path("papers.db").exists()
+
+    def test_a_store_in_memory_is_refused(self, cli: Cli) -> None:
+        """It would be gone at once; exit code 2."""
+        write("a.jsonl", '{"id": "1"}')
+        assert cli("load", "a.jsonl", "--db", ":memory:").code == 2
+
 
 class TestSearch:
     """`litstore search` and `litstore explain`."""
@@ -305,6 +325,19 @@ class TestSearch:
             assert "\nnew" not in outcome.out
         assert cli("search", "herring", "--json").envelope["results"][0]["title"] == title
 
+    def test_titles_stay_visible_on_a_narrow_terminal(
+        self, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """On a terminal a long id makes room for the title; elsewhere nothing is cut."""
+        paper_id = "conference2021:" + "x" * 60
+        with litstore.open("papers.db") as store:
+            store.load([litstore.Paper(paper_id, "Herring in northern waters", year=2020)])
+        assert paper_id in cli("search", "herring").out
+        monkeypatch.setattr("litstore.apps.cli.output._room", lambda: 90)
+        lines = cli("search", "herring").out.splitlines()
+        assert "Herring in northern" in lines[1]
+        assert max(map(len, lines)) <= 90
+
 
 class TestInspect:
     """The commands that look."""
@@ -372,6 +405,42 @@ class TestInspect:
         assert demo("verify", "--db", "copy.db").code == 0
         assert demo("db", "backup", "copy.db").code == 1
 
+    def test_sql_loses_no_column_and_says_null_for_infinity(self, demo: Cli) -> None:
+        """Columns of the same name get numbers; what JSON cannot say is null."""
+        found = demo("sql", "SELECT 1e308 * 10 AS a, 2 AS a, 0.1 + 0.2 AS b", "--json").envelope
+        assert found["results"] == [{"a": None, "a_2": 2, "b": 0.30000000000000004}]
+        assert "0.30000000000000004" in demo("sql", "SELECT 0.1 + 0.2 AS b").out
+
+    @pytest.mark.parametrize(
+        ("arguments", "kind", "code"),
+        [
+            (("postings", "two words"), "QueryError", 2), (("log", "show", "x"), "UnknownQueryError", 3),
+            (("search",), "MissingParameter", 2), (("show", "nobody"), "UnknownPaperError", 3),
+            (("search", "x", "--w-bm25", "1e308"), "ConfigError", 2),
+        ],
+    )  # fmt: skip
+    def test_every_failure_is_an_envelope(
+        self, demo: Cli, arguments: tuple[str, ...], kind: str, code: int
+    ) -> None:
+        """Usage errors too: stdout is one JSON object that names the command and the error."""
+        outcome = demo(*arguments, "--json")
+        assert outcome.code == code
+        assert outcome.envelope["command"] == arguments[0]
+        assert outcome.envelope["errors"][0]["type"] == kind
+
+    def test_log_takes_its_options_on_either_side(self, demo: Cli) -> None:
+        """`log --json list` is `log list --json`; `log --limit 1` is `log list --limit 1`."""
+        demo("search", "sparsity")
+        demo("search", "pruning")
+        assert demo("log", "--json", "list").envelope["count"] == 2
+        assert demo("log", "--limit", "1", "--json").envelope["count"] == 1
+
+    def test_a_backup_that_cannot_be_written_names_its_place(self, demo: Cli) -> None:
+        """The message speaks of the destination, not of the store."""
+        outcome = demo("db", "backup", "nowhere/copy.db")
+        assert outcome.code == 1
+        assert outcome.err.startswith("error: cannot write the backup nowhere/copy.db")
+
 
 class TestDemo:
     """`litstore demo`."""
@@ -396,6 +465,28 @@ class TestProcess:
         )
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
         assert (done.stdout, done.stderr) == ("n\n", "")
+
+    @pytest.mark.parametrize("redirection", [">&-", "<&-", ">/dev/full", "2>&-"])
+    @pytest.mark.parametrize("words", ["search sparsity", "search -", "delete -", "stats --json"])
+    def test_closed_and_full_streams_are_no_traceback(
+        self, demo: Cli, words: str, redirection: str
+    ) -> None:
+        """Whatever is closed or full, the command ends by itself."""
+        script = f"{sys.executable} -m litstore {words} {redirection} </dev/null"
+        if redirection == "<&-":
+            script = f"{sys.executable} -m litstore {words} <&-"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+        assert "Traceback" not in done.stderr
+        assert done.returncode in (0, 1, 3)
+
+    def test_a_query_that_is_no_utf_8_is_searched_all_the_same(self, demo: Cli) -> None:
+        """Bytes from stdin that are no text become U+FFFD."""
+        done = subprocess.run(
+            [sys.executable, "-m", "litstore", "search", "-"],
+            input=b"spars\xff sparsity", capture_output=True,
+        )  # fmt: skip
+        assert done.returncode == 0
+        assert b"Attention Sparsity Study" in done.stdout
 
     def test_prints_any_title_in_any_locale(self, demo: Cli) -> None:
         """A terminal that claims to know ASCII only gets the title all the same."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TextIO, TypeVar
 
 import click
 
@@ -37,6 +38,7 @@ HOMES: Final = {
 
 _CODES: Final[dict[type[errors.LitstoreError], int]] = {
     errors.UnknownPaperError: NOT_FOUND,
+    errors.UnknownQueryError: NOT_FOUND,
     errors.ConfigError: USAGE,
     errors.QueryError: USAGE,
     errors.SqlRefusedError: FAILURE,
@@ -99,34 +101,60 @@ def run_command(arguments: list[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        outcome = cli.main(args=arguments, prog_name="litstore", standalone_mode=False)
-        sys.stdout.flush()
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _run(arguments)
     except (KeyboardInterrupt, click.Abort):
         note("interrupted; what was committed is kept")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader (head, less) has seen enough; Python must not complain while it shuts down.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILURE
-    except errors.LitstoreError as error:
-        return _tell(error, as_json="--json" in arguments)
+        _silence(sys.stdout)
+    except OSError as error:
+        # Written to a full disk, a closed terminal: there may be nobody left to tell.
+        with suppress(OSError):
+            note(f"error: cannot write the result: {error.strerror}")
+        _silence(sys.stdout)
     except MemoryError:
         note("error: out of memory; what was committed is kept")
-        return FAILURE
+    return FAILURE
+
+
+def _run(arguments: list[str]) -> int:
+    as_json = "--json" in arguments
+    try:
+        outcome = cli.main(args=arguments, prog_name="litstore", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        if as_json:
+            _answer(arguments, type(error).__name__, error.format_message(), error.exit_code)
+        return error.exit_code
+    except errors.LitstoreError as error:
+        return _tell(error, arguments, as_json=as_json)
     return outcome if isinstance(outcome, int) else OK
 
 
-def _tell(error: errors.LitstoreError, *, as_json: bool) -> int:
+def _silence(stream: TextIO | None) -> None:
+    """Let what Python still has to write to a stream that does not take it go nowhere."""
+    if stream is not None:
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _tell(error: errors.LitstoreError, arguments: list[str], *, as_json: bool) -> int:
     code = next((_CODES[kind] for kind in type(error).__mro__ if kind in _CODES), FAILURE)
     note(f"error: {printable(error)}")
     if as_json:
-        found = {
-            "type": type(error).__name__, "message": str(error), "retryable": error.retryable
-        }  # fmt: skip
-        envelope("", [], status="error", errors=[found], exit_code=code)
+        _answer(arguments, type(error).__name__, str(error), code, retryable=error.retryable)
     return code
+
+
+def _answer(
+    arguments: list[str], kind: str, message: str, code: int, *, retryable: bool = False
+) -> None:
+    """Tell a failure as an envelope."""
+    command = next((word for word in arguments if word in HOMES), "")
+    found = {"type": kind, "message": message, "retryable": retryable}
+    envelope(command, [], status="error", errors=[found], exit_code=code)

@@ -21,8 +21,9 @@ from litstore.apps.cli.commands import (
     db_option,
     json_option,
 )
-from litstore.apps.cli.output import envelope, note, printable, say, table
-from litstore.errors import InputError, RecordError
+from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
+from litstore.database.engine import MEMORY
+from litstore.errors import ConfigError, InputError, RecordError
 from litstore.formats import jsonl
 from litstore.ingest import Incoming, LoadReport
 
@@ -94,13 +95,18 @@ def load(files: tuple[str, ...], db: str | None, as_json: bool) -> int:
     again changes nothing. Bad lines are named and the rest is loaded (exit code 4).
     """
     started = time.monotonic()
-    reports: dict[str, LoadReport] = {}
+    reports: list[tuple[str, LoadReport]] = []
     failures: list[InputError] = []
+    if not any(name == "-" or Path(name).exists() for name in files):
+        # Nothing to load: a misspelt name must not leave an empty store behind.
+        raise InputError(f"cannot read {', '.join(files)}: no such file", source=files[0])
     with litstore.open(db) as store:
+        if store.path == MEMORY:
+            raise ConfigError("a store in memory would be gone when this command ends; name a file")
         for name in files:
             try:
-                before = sum(report.read for report in reports.values())
-                reports[name] = _load_file(store, name, before=before)
+                before = sum(report.read for _, report in reports)
+                reports.append((name, _load_file(store, name, before=before)))
             except InputError as error:
                 note(f"error: {printable(error)}")
                 failures.append(error)
@@ -108,7 +114,7 @@ def load(files: tuple[str, ...], db: str | None, as_json: bool) -> int:
     _print_load(path, reports, failures, time.monotonic() - started, as_json=as_json)
     if failures and not reports:
         return FAILURE
-    return PARTIAL if failures or any(report.failed for report in reports.values()) else OK
+    return PARTIAL if failures or any(report.failed for _, report in reports) else OK
 
 
 def _load_file(store: litstore.Store, name: str, *, before: int) -> LoadReport:
@@ -144,19 +150,19 @@ COUNTS = ("read", "new", "updated", "unchanged", "failed", "odd_years")
 
 
 def _print_load(
-    path: str, reports: dict[str, LoadReport], failures: list[InputError], seconds: float, *,
+    path: str, reports: list[tuple[str, LoadReport]], failures: list[InputError], seconds: float, *,
     as_json: bool,
 ) -> None:  # fmt: skip
-    total = {name: sum(getattr(r, name) for r in reports.values()) for name in COUNTS}
-    generation = max((report.generation for report in reports.values()), default=None)
+    total = {name: sum(getattr(r, name) for _, r in reports) for name in COUNTS}
+    generation = max((report.generation for _, report in reports), default=None)
     if as_json:
         errors = [
             {"source": error.source, "line": error.line, "message": error.reason}
-            for report in reports.values() for error in report.errors
+            for _, report in reports for error in report.errors
         ] + [{"source": e.source, "line": None, "message": str(e)} for e in failures]  # fmt: skip
         files = [
             {"file": name, **{key: getattr(report, key) for key in COUNTS}}
-            for name, report in reports.items()
+            for name, report in reports
         ]
         envelope("load", files, status="partial" if errors else "ok", errors=errors, db=path,
                  totals=total, generation=generation, seconds=round(seconds, 3))  # fmt: skip
@@ -180,7 +186,7 @@ def delete(ids: tuple[str, ...], db: str | None, as_json: bool) -> int:
     \b
     Example:  litstore delete p001 p002
     """
-    wanted = sys.stdin.read().splitlines() if ids == ("-",) else list(ids)
+    wanted = [line for line in read_stdin().splitlines() if line] if ids == ("-",) else list(ids)
     with litstore.open(db, create=False) as store:
         deleted = store.delete(*wanted)
     unknown = [paper_id for paper_id in dict.fromkeys(wanted) if paper_id not in set(deleted)]
@@ -198,7 +204,11 @@ def delete(ids: tuple[str, ...], db: str | None, as_json: bool) -> int:
 @db_option
 @json_option
 def verify(db: str | None, as_json: bool) -> int:
-    """Recompute everything from the papers and report the first differences (exit code 7)."""
+    """Recompute everything from the papers and report the first differences (exit code 7).
+
+    \b
+    Example:  litstore verify --json
+    """
     with litstore.open(db, create=False) as store, progress(len(store)) as bar:
         problems = store.verify(
             on_papers=lambda n: bar.update(done=n, text=f"{n:,} papers checked")
@@ -221,7 +231,11 @@ def verify(db: str | None, as_json: bool) -> int:
 @db_option
 @json_option
 def rebuild(db: str | None, as_json: bool) -> int:
-    """Build the index and the citation counts anew from the papers."""
+    """Build the index and the citation counts anew from the papers.
+
+    \b
+    Example:  litstore rebuild
+    """
     with litstore.open(db, create=False) as store, progress(len(store)) as bar:
         generation = store.rebuild(
             on_papers=lambda n: bar.update(done=n, text=f"{n:,} papers indexed")

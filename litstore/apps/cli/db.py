@@ -22,7 +22,11 @@ def db() -> None:
 @db_option
 @json_option
 def path(db: str | None, as_json: bool) -> int:
-    """Print the path of the store that the other commands use."""
+    """Print the path of the store that the other commands use.
+
+    \b
+    Example:  litstore db path
+    """
     where = db or default_path()
     if as_json:
         envelope("db path", [{"path": where}])
@@ -55,7 +59,11 @@ def backup(destination: str | None, db: str | None, as_json: bool) -> int:
 @db_option
 @json_option
 def upgrade(db: str | None, as_json: bool) -> int:
-    """Bring the store to this litstore's schema; an older one is first backed up beside it."""
+    """Bring the store to this litstore's schema; an older one is first backed up beside it.
+
+    \b
+    Example:  litstore db upgrade --db papers.db
+    """
     database = migrate.open_database(db or default_path(), create=False, upgrade_older=False)
     try:
         before = migrate.revision(database)

@@ -13,6 +13,7 @@ from litstore.apps.cli.commands import OK, json_option
 from litstore.apps.cli.log import print_entries
 from litstore.apps.cli.output import envelope, note, printable, say
 from litstore.apps.cli.search import hit_as_dict, print_ranked, summary
+from litstore.store import make_folder
 
 QUERY = "attention sparsity head pruning"
 TOP_K = 5
@@ -23,9 +24,13 @@ TOP_K = 5
               "data folder]")  # fmt: skip
 @json_option
 def demo(db: str | None, as_json: bool) -> int:
-    """Build a corpus of 100 papers, load it, search it, print the result and the log."""
+    """Build a corpus of 100 papers, load it, search it, print the result and the log.
+
+    \b
+    Example:  litstore demo --db demo.db
+    """
     path = Path(db or platformdirs.user_data_path("litstore", appauthor=False) / "demo.db")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path)
     with litstore.open(path) as store:
         report = store.load(litstore.build_corpus(), label="demo")
         config = litstore.RetrievalConfig(top_k_lexical=TOP_K)

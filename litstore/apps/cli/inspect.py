@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 import litstore
-from litstore.apps.cli.commands import OK, USAGE, db_option, json_option
+from litstore.apps.cli.commands import OK, db_option, json_option
 from litstore.apps.cli.output import envelope, note, printable, say, table
+from litstore.errors import QueryError
 from litstore.index import kernel
 from litstore.paper import Paper
 
@@ -96,8 +97,7 @@ def postings(term: str, limit: int, db: str | None, as_json: bool) -> int:
     with litstore.open(db, create=False) as store:
         tokens = litstore.tokenise(term)
         if len(tokens) != 1:
-            note(f"error: one term expected; this is {len(tokens)}: {printable(tokens)}")
-            return USAGE
+            raise QueryError(f"one term expected; {term!r} is {len(tokens)}: {tokens}")
         found = sorted(store.postings(tokens[0]), key=lambda row: (-row[1], row[0]))
         idf = store.index.idf(tokens[0])
     if as_json:
@@ -119,7 +119,11 @@ def _shown(count: int, limit: int) -> str:
 @db_option
 @json_option
 def stats(db: str | None, as_json: bool) -> int:
-    """Show counts, sizes and the state of the corpus."""
+    """Show counts, sizes and the state of the corpus.
+
+    \b
+    Example:  litstore stats --json
+    """
     with litstore.open(db, create=False) as store:
         found = store.stats()
         logging = store.query_log.is_on
@@ -159,7 +163,13 @@ def _sizes(table_bytes: dict[str, int]) -> list[tuple[str, str]]:
 
 @click.command()
 @click.argument("statement")
-@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
+@click.option(
+    "--csv",
+    "as_csv",
+    is_flag=True,
+    help="Print comma-separated values. A cell that a spreadsheet would take for a "
+    "formula (it begins with = + - @) gets a ' in front.",
+)
 @click.option(
     "--max-rows",
     type=click.IntRange(min=1),
@@ -182,17 +192,32 @@ def sql(
     with litstore.open(db, create=False) as store:
         found = store.sql(statement, max_rows=max_rows, timeout_s=timeout)
     if as_json:
-        rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
-        envelope("sql", rows, columns=found.columns, truncated=found.truncated)
+        names = _distinct(found.columns)
+        rows = [dict(zip(names, row, strict=True)) for row in found.rows]
+        envelope("sql", rows, columns=names, truncated=found.truncated)
     elif as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(found.columns)
         writer.writerows([_csv_cell(value) for value in row] for row in found.rows)
     else:
-        table(found.columns, found.rows)
+        # Numbers as they are: here somebody checks them.
+        shown = [[repr(v) if isinstance(v, float) else v for v in row] for row in found.rows]
+        table(found.columns, shown)
     if found.truncated:
         note(f"only the first {max_rows} rows are shown (--max-rows)")
     return OK
+
+
+def _distinct(columns: list[str]) -> list[str]:
+    """Column names without repeats, so that none is lost as a key: a, a_2, ..."""
+    names: list[str] = []
+    for column in columns:
+        name, number = column, 1
+        while name in names:
+            number += 1
+            name = f"{column}_{number}"
+        names.append(name)
+    return names
 
 
 def _csv_cell(value: object) -> object:

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import click
 
 import litstore
-from litstore.apps.cli.commands import NOT_FOUND, OK, db_option, json_option
-from litstore.apps.cli.output import envelope, note, printable, say, table
+from litstore.apps.cli.commands import OK, db_option, json_option
+from litstore.apps.cli.output import envelope, printable, say, table
+from litstore.errors import UnknownQueryError
 from litstore.querylog import LoggedQuery
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """What stood before the subcommand: `litstore log --json list`."""
+
+    db: str | None
+    as_json: bool
+
+
 @click.group(invoke_without_command=True)
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True,
+              help="Searches to print.")  # fmt: skip
 @click.pass_context
 @db_option
 @json_option
-def log(context: click.Context, db: str | None, as_json: bool) -> int:
+def log(context: click.Context, limit: int, db: str | None, as_json: bool) -> int:
     """Show logged searches, newest first (`log list`), one of them, or switch logging.
 
     \b
     Example:  litstore log
               litstore log show 01J9ZC0000000000000000000
     """
-    context.obj = db
+    context.obj = _Group(db, as_json)
     if context.invoked_subcommand is None:
-        return int(context.invoke(list_, limit=20, db=db, as_json=as_json))
+        return int(context.invoke(list_, limit=limit, db=db, as_json=as_json))
     return OK
 
 
@@ -37,9 +48,9 @@ def log(context: click.Context, db: str | None, as_json: bool) -> int:
 @click.pass_context
 def list_(context: click.Context, limit: int, db: str | None, as_json: bool) -> int:
     """List the last searches with their metrics."""
-    with litstore.open(db or context.obj, create=False) as store:
+    with litstore.open(db or context.obj.db, create=False) as store:
         entries = store.query_log.latest(limit)
-    if as_json:
+    if as_json or context.obj.as_json:
         envelope("log list", [asdict(entry) for entry in entries])
     else:
         print_entries(entries)
@@ -68,13 +79,12 @@ def print_entries(entries: list[LoggedQuery]) -> None:
 @click.pass_context
 def show(context: click.Context, query_id: str, db: str | None, as_json: bool) -> int:
     """Show one logged search: all its metrics and its first 20 papers."""
-    with litstore.open(db or context.obj, create=False) as store:
+    with litstore.open(db or context.obj.db, create=False) as store:
         found = store.query_log.find(query_id)
     if found is None:
-        note(f"error: the log has no search {printable(query_id)}")
-        return NOT_FOUND
+        raise UnknownQueryError(query_id)
     entry, hits = found
-    if as_json:
+    if as_json or context.obj.as_json:
         envelope("log show", [asdict(hit) for hit in hits], logged=asdict(entry))
         return OK
     for name, value in asdict(entry).items():
@@ -96,10 +106,10 @@ def show(context: click.Context, query_id: str, db: str | None, as_json: bool) -
 
 
 def _switch(context: click.Context, db: str | None, *, on: bool, as_json: bool) -> int:
-    with litstore.open(db or context.obj, create=False) as store:
+    with litstore.open(db or context.obj.db, create=False) as store:
         store.query_log.switch(on=on)
     word = "on" if on else "off"
-    if as_json:
+    if as_json or context.obj.as_json:
         envelope(f"log {word}", [], query_log=word)
     else:
         say(f"query log: {word}")
@@ -130,14 +140,14 @@ def off_(context: click.Context, db: str | None, as_json: bool) -> int:
 @click.pass_context
 def status(context: click.Context, db: str | None, as_json: bool) -> int:
     """Say whether searches are logged, how many are, and what share of the file they take."""
-    with litstore.open(db or context.obj, create=False) as store:
+    with litstore.open(db or context.obj.db, create=False) as store:
         found = store.stats()
         word = "on" if store.query_log.is_on else "off"
     log_bytes = sum(
         n_bytes for name, n_bytes in found.table_bytes.items() if name.startswith("query_log")
     )
     share = log_bytes / found.file_bytes if found.file_bytes else 0.0
-    if as_json:
+    if as_json or context.obj.as_json:
         facts = {"query_log": word, "queries": found.n_queries, "bytes": log_bytes, "share": share}
         envelope("log status", [facts])
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sys
 import unicodedata
@@ -22,6 +23,13 @@ def say(line: str = "") -> None:
 def note(line: str) -> None:
     """Print a line that is not part of the result: to stderr."""
     click.echo(line, err=True)
+
+
+def read_stdin() -> str:
+    """All of stdin as text; bytes that are no UTF-8 become U+FFFD."""
+    if sys.stdin is None:
+        return ""
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
 def printable(content: object) -> str:
@@ -60,7 +68,18 @@ def envelope(
         "results": results,
         "errors": list(errors),
     }
-    say(json.dumps(content, ensure_ascii=False, default=_plain))
+    say(json.dumps(_finite(content), ensure_ascii=False, default=_plain, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """The same without infinities and NaN, which JSON cannot say: they become null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
 
 
 def _plain(value: object) -> Any:
@@ -69,23 +88,45 @@ def _plain(value: object) -> Any:
     raise TypeError(f"cannot print {type(value).__name__} as JSON")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: str = "") -> None:
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: str = "",
+    flexible: str = "",
+) -> None:
     """Print aligned columns; those named in `right` (a space between) are aligned right.
 
-    On a terminal the last column is cut to the width; elsewhere nothing is cut.
+    On a terminal the table keeps to its width: first the columns in `flexible` are narrowed, then
+    the last column is cut. Elsewhere nothing is cut.
     """
     numeric = set(right.split())
     cells = [[_cell(value) for value in row] for row in rows]
     widths = [
         max([len(name), *(_width(row[at]) for row in cells)]) for at, name in enumerate(columns)
     ]
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    room = _room()
+    if room is not None:
+        for name in flexible.split():
+            at = columns.index(name)
+            others = sum(widths[:-1]) - widths[at] + 2 * (len(columns) - 1) + _LAST_COLUMN
+            widths[at] = min(widths[at], max(_NARROWEST, room - others))
     for row in [list(columns), *cells]:
         parts = [
-            _padded(text, width, right=name in numeric)
-            for text, width, name in zip(row, widths, columns, strict=True)
+            _padded(_cut(text, width), width, right=name in numeric)
+            for text, width, name in zip(row[:-1], widths[:-1], columns[:-1], strict=True)
         ]
-        say(_cut("  ".join(parts).rstrip(), room))
+        last = _padded(row[-1], widths[-1], right=columns[-1] in numeric)
+        say(_cut("  ".join([*parts, last]).rstrip(), room))
+
+
+_LAST_COLUMN: Final = 24
+_NARROWEST: Final = 10
+
+
+def _room() -> int | None:
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return shutil.get_terminal_size().columns if is_terminal else None
 
 
 def _cell(value: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, TypeVar
@@ -11,7 +10,7 @@ import click
 
 import litstore
 from litstore.apps.cli.commands import NOT_FOUND, OK, db_option, json_option
-from litstore.apps.cli.output import envelope, note, printable, say, table
+from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
 from litstore.config import RetrievalConfig
 from litstore.ranking.hits import RankedPaper, RetrievalResult
 
@@ -51,7 +50,7 @@ def ranking_options(command: Command) -> Command:
 
 def read_query(words: str) -> str:
     """The query as given; "-" reads it from stdin."""
-    return sys.stdin.read() if words == "-" else words
+    return read_stdin() if words == "-" else words
 
 
 @click.command()
@@ -109,6 +108,7 @@ def print_ranked(result: RetrievalResult) -> None:
             for hit in result.ranked
         ],
         right="rank score bm25 norm hops recency year",
+        flexible="id",
     )  # fmt: skip
 
 
