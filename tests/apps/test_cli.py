@@ -71,6 +71,13 @@ def write(name: str, *lines: str | bytes) -> str:
     return name
 
 
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # Linux's way to say that the other side is closed
+        return b""
+
+
 class TestEveryCommand:
     """What all commands have in common."""
 
@@ -225,13 +232,6 @@ class TestLoad:
         os.close(ours)
         assert process.returncode == 0
         assert b"a.jsonl: 10,000 papers, " in shown
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65536)
-    except OSError:  # Linux's way to say that the other side is closed
-        return b""
 
     def test_a_file_named_twice_counts_twice(
         self, cli: Cli, monkeypatch: pytest.MonkeyPatch
@@ -414,7 +414,8 @@ class TestInspect:
     @pytest.mark.parametrize(
         ("arguments", "kind", "code"),
         [
-            (("postings", "two words"), "QueryError", 2), (("log", "show", "x"), "UnknownQueryError", 3),
+            (("postings", "two words"), "QueryError", 2),
+            (("log", "show", "x"), "UnknownQueryError", 3),
             (("search",), "MissingParameter", 2), (("show", "nobody"), "UnknownPaperError", 3),
             (("search", "x", "--w-bm25", "1e308"), "ConfigError", 2),
         ],
