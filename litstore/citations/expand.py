@@ -44,11 +44,15 @@ WITH RECURSIVE walk (doc, hop) AS (
     CROSS JOIN citation_edges e ON e.cited_doc = w.doc
     WHERE w.hop < :max_hops
 )
-SELECT w.doc, MIN(w.hop) AS hop,
-       coalesce(MAX(d.n_references, d.n_cited_by) > :hub_limit, 0) AS beyond_limit
-FROM walk w
-LEFT JOIN citation_degrees d ON d.doc = w.doc
-GROUP BY w.doc
+SELECT doc, hop
+FROM walk
+"""
+
+N_HUBS_SQL: Final = """
+SELECT count(*)
+FROM json_each(:docs) j
+CROSS JOIN citation_degrees d ON d.doc = j.value
+WHERE d.n_references > :hub_limit OR d.n_cited_by > :hub_limit
 """
 
 HUB_SEEDS_SQL: Final = """
@@ -127,8 +131,23 @@ def expand(
         )
         .fetchall()
     )
-    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
-    return Walk(table[:, 0], table[:, 1], int(((table[:, 1] < hops) & (table[:, 2] > 0)).sum()))
+    docs, reached = _fewest_hops(np.array(rows, dtype=np.int64).reshape(-1, 2))
+    expanded = docs[reached < hops]
+    n_hubs = raw_connection(connection).execute(
+        N_HUBS_SQL, {"docs": rows_as_json(expanded), "hub_limit": limit}
+    )
+    return Walk(docs, reached, int(n_hubs.fetchone()[0]))
+
+
+def _fewest_hops(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Keep each document once, with its smallest hop; ascending by document.
+
+    Done here and not by GROUP BY, which would sort the whole walk in a second temporary tree.
+    """
+    ordered = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+    first = np.ones(len(ordered), dtype=bool)
+    first[1:] = ordered[1:, 0] != ordered[:-1, 0]
+    return ordered[first, 0], ordered[first, 1]
 
 
 def _of_hub_seeds(connection: Connection, seeds: Sequence[int], limit: int) -> set[int]:

@@ -32,6 +32,13 @@ FROM json_each(?) j
 CROSS JOIN papers p ON p.doc = j.value
 """
 
+YEARS_SQL: Final = """
+SELECT doc, year
+FROM papers
+WHERE doc IN (SELECT value FROM json_each(?))
+ORDER BY doc
+"""
+
 READ_SQL: Final = """
 SELECT doc, id, title, abstract, year, source, venue, type, url, extra
 FROM papers
@@ -80,6 +87,15 @@ def find(connection: Connection, ids: Iterable[str]) -> dict[str, StoredKey]:
     return {
         paper_id: StoredKey(doc, digest) for paper_id, doc, digest in rows if paper_id in wanted
     }
+
+
+def years(connection: Connection, docs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the years of these documents, given in ascending order; NaN where unknown."""
+    rows = raw_connection(connection).execute(YEARS_SQL, (rows_as_json(docs),)).fetchall()
+    table = np.array(rows, dtype=np.float64).reshape(-1, 2)
+    if not np.array_equal(table[:, 0], docs):
+        raise DamagedStoreError("the index knows papers that are not there; run: litstore rebuild")
+    return table[:, 1]
 
 
 def ids(connection: Connection, docs: NDArray[np.int64]) -> list[str]:

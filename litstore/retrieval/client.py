@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, overload
 
+import numpy as np
 from sqlalchemy import Connection
 
 from litstore.config import RetrievalConfig
@@ -98,13 +99,16 @@ class RetrievalClient:
         try:
             with self.store.database.read() as connection:
                 found = rank(connection, self.store.index, query, self.config, watch)
-                ranked = self._hydrate(connection, found, limit)
+                best = found.best(connection, None if limit is None else max(limit, KEPT_HITS))
+                hits = [_hit(found, place, *at) for place, at in enumerate(best, 1)]
+                ranked = self._hydrate(connection, found, best[:limit], hits)
         except LitstoreError as error:
             self._log_failure(query, query_id, at, limit, error, watch)
             raise
         watch.lap("hydrate")
         result = _result(query, found, ranked, self.config, watch)
-        if self._log(result, found, query_id=query_id, at=at, limit=limit):
+        kept = hits[:KEPT_HITS]
+        if self._log(result, found, kept, query_id=query_id, at=at, limit=limit):
             result = replace(result, query_id=query_id)
         return result
 
@@ -119,10 +123,13 @@ class RetrievalClient:
             return explain.explain(connection, found, self.config, paper_id)
 
     def _hydrate(
-        self, connection: Connection, found: Ranking, limit: int | None
+        self,
+        connection: Connection,
+        found: Ranking,
+        best: list[tuple[int, str]],
+        hits: list[LoggedHit],
     ) -> list[RankedPaper]:
-        order = found.order[:limit]
-        docs = found.docs[order].tolist()
+        docs = [int(found.docs[at]) for at, _ in best]
         papers = self.store.read_docs(connection, docs, source="merged")
         return [
             RankedPaper(
@@ -135,11 +142,18 @@ class RetrievalClient:
                 graph_score=hit.graph_score,
                 rank=hit.rank,
             )
-            for doc, hit in zip(docs, _hits(found, len(order)), strict=True)
+            for doc, hit in zip(docs, hits, strict=False)
         ]
 
     def _log(
-        self, result: RetrievalResult, found: Ranking, *, query_id: str, at: str, limit: int | None
+        self,
+        result: RetrievalResult,
+        found: Ranking,
+        hits: list[LoggedHit],
+        *,
+        query_id: str,
+        at: str,
+        limit: int | None,
     ) -> bool:
         if not self.log:
             return False
@@ -177,7 +191,7 @@ class RetrievalClient:
             merge_ms=passes["merge"],
             hydrate_ms=passes["hydrate"],
         )
-        return self.store.query_log.record(entry, _hits(found, KEPT_HITS), config)
+        return self.store.query_log.record(entry, hits, config)
 
     def _log_failure(
         self, query: object, query_id: str, at: str, limit: int | None, error: LitstoreError,
@@ -229,28 +243,25 @@ def _in_memory(corpus: Iterable[Paper] | Mapping[str, Paper]) -> Store:
     return store
 
 
-def _hits(found: Ranking, count: int) -> list[LoggedHit]:
-    """The first `count` of the ranked list, as numbers only."""
+def _hit(found: Ranking, rank: int, at: int, paper_id: str) -> LoggedHit:
+    """One entry of the ranked list, as numbers only."""
     blend = found.blend
-    return [
-        LoggedHit(
-            rank=rank,
-            paper_id=found.ids[at],
-            final_score=float(blend.final[at]),
-            bm25_score=float(found.bm25[at]),
-            bm25_norm=float(blend.bm25_norm[at]),
-            graph_distance=int(found.hops[at]),
-            graph_score=float(blend.graph[at]),
-            recency_score=float(blend.recency[at]),
-        )
-        for rank, at in enumerate(found.order[:count], 1)
-    ]
+    return LoggedHit(
+        rank=rank,
+        paper_id=paper_id,
+        final_score=float(blend.final[at]),
+        bm25_score=float(found.bm25[at]),
+        bm25_norm=float(blend.bm25_norm[at]),
+        graph_distance=int(found.hops[at]),
+        graph_score=float(blend.graph[at]),
+        recency_score=float(blend.recency[at]),
+    )
 
 
 def _result(
     query: str, found: Ranking, ranked: list[RankedPaper], config: RetrievalConfig, watch: Stopwatch
 ) -> RetrievalResult:
-    final = [float(found.blend.final[at]) for at in found.order]
+    final = np.sort(found.blend.final)[::-1].tolist()
     seeds = found.seed_scores
     return RetrievalResult(
         ranked=ranked,

@@ -23,21 +23,21 @@ def explain(
         raise UnknownPaperError(paper_id)
     doc = stored[paper_id].doc
     lexical = _bm25(found, doc)
-    if paper_id not in found.ids:
+    place = found.place(connection, paper_id, doc)
+    if place is None:
         reason = (
             f"not in the result: no seed, and no citation path of at most {config.max_hops} "
             "hops from one"
         )
         return Explanation(0.0, f"{paper_id}: {reason}", (lexical,))
-    at = found.ids.index(paper_id)
-    rank = found.order.index(at) + 1
+    at, rank = place
     return Explanation(
         float(found.blend.final[at]),
-        f"final score of {paper_id}, rank {rank} of {len(found.order)}: sum of",
+        f"final score of {paper_id}, rank {rank} of {len(found.docs)}: sum of",
         (
             _lexical_part(found, config, at, lexical),
             _graph_part(connection, found, config, at),
-            _recency_part(connection, found, config, at),
+            _recency_part(found, config, at),
         ),
     )
 
@@ -125,14 +125,12 @@ def _graph_part(
     return _weighted(config.w_graph, "w_graph", part)
 
 
-def _recency_part(
-    connection: Connection, found: Ranking, config: RetrievalConfig, at: int
-) -> Explanation:
-    _, years = papers.keys(connection, found.docs[at : at + 1])
+def _recency_part(found: Ranking, config: RetrievalConfig, at: int) -> Explanation:
+    year = found.years[at]
     first, last = found.corpus.min_year, found.corpus.max_year
-    if years[0] != years[0]:
+    if np.isnan(year):
         description = "recency_score: the year is unknown"
     else:
-        description = f"recency_score: {int(years[0])} on the ramp from {first} to {last}"
+        description = f"recency_score: {int(year)} on the ramp from {first} to {last}"
     part = Explanation(float(found.blend.recency[at]), description)
     return _weighted(config.w_recency, "w_recency", part)

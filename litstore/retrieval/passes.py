@@ -40,8 +40,8 @@ class Stopwatch:
 class Ranking:
     """The whole ranked list of one query, before any paper is read.
 
-    docs, ids, hops, bm25: one entry per candidate; `order` lists positions in them, best first.
-    seeds: document numbers of the lexical hits, best first; seed_scores: their raw BM25.
+    docs, years, hops, bm25, blend: one entry per candidate, by document number. seeds: document
+    numbers of the lexical hits, best first; seed_scores: their raw BM25.
     """
 
     corpus: CorpusStats
@@ -50,16 +50,39 @@ class Ranking:
     seed_scores: list[float]
     walk: Walk
     docs: NDArray[np.int64]
-    ids: list[str]
+    years: NDArray[np.float64]
     hops: NDArray[np.int64]
     bm25: NDArray[np.float64]
     blend: Blend
-    order: list[int]
 
     @property
     def n_truncated(self) -> int:
         """Papers at which the hub limit cut the walk."""
         return self.walk.n_truncated
+
+    def best(self, connection: Connection, n: int | None) -> list[tuple[int, str]]:
+        """Return (position, id) of the `n` best candidates, best first; of all where n is None.
+
+        Ids are read only for those that can be among them.
+        """
+        final, at = self.blend.final, np.arange(len(self.docs))
+        if n is not None and n < len(final):
+            # With n = 0 the best one's ties are read all the same, and cut.
+            cut = len(final) - max(n, 1)
+            at = np.flatnonzero(final >= np.partition(final, cut)[cut])
+        ids = papers.ids(connection, self.docs[at])
+        order = merge.ranking(final[at], ids)[:n]
+        return [(int(at[place]), ids[place]) for place in order]
+
+    def place(self, connection: Connection, paper_id: str, doc: int) -> tuple[int, int] | None:
+        """Return (position, rank) of one document; None if it is not in the list."""
+        at = int(np.searchsorted(self.docs, doc))
+        if at == len(self.docs) or self.docs[at] != doc:
+            return None
+        final = self.blend.final
+        ties = papers.ids(connection, self.docs[final == final[at]])
+        better = int((final > final[at]).sum())
+        return at, better + sum(other <= paper_id for other in ties)
 
 
 def rank(
@@ -77,7 +100,7 @@ def rank(
     watch.lap("lexical")
     walk = expand(connection, seeds.tolist(), max_hops=config.max_hops, hub_limit=config.hub_limit)
     watch.lap("graph")
-    ids, years = papers.keys(connection, walk.docs)
+    years = papers.years(connection, walk.docs)
     bm25 = lexical.scores(walk.docs)
     blend = merge.blend(
         config,
@@ -85,7 +108,6 @@ def rank(
         merge.graph_scores(walk.hops),
         merge.recency_scores(years, corpus.min_year, corpus.max_year),
     )
-    order = merge.ranking(blend.final, ids)
     watch.lap("merge")
     return Ranking(
         corpus=corpus,
@@ -94,9 +116,8 @@ def rank(
         seed_scores=seed_scores,
         walk=walk,
         docs=walk.docs,
-        ids=ids,
+        years=years,
         hops=walk.hops,
         bm25=bm25,
         blend=blend,
-        order=order,
     )
