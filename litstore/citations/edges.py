@@ -58,7 +58,7 @@ WHERE doc IN (SELECT value FROM json_each(:docs))
     )
 )
 
-EDGES_OF_SQL: Final = text("""
+EDGES_OF_SQL: Final = """
 SELECT citing_doc, cited_doc
 FROM citation_edges
 WHERE citing_doc IN (SELECT value FROM json_each(:docs))
@@ -66,7 +66,7 @@ UNION
 SELECT citing_doc, cited_doc
 FROM citation_edges
 WHERE cited_doc IN (SELECT value FROM json_each(:docs))
-""")
+"""
 
 WAITING_SQL: Final = text("""
 SELECT missing_id, doc, asserted_by
@@ -161,8 +161,10 @@ def apply(
     arrived: id to number of those among them that are new.
     """
     docs = rows_as_json(list(changed))
-    before = _edges_of(connection, docs)
-    _withdraw(connection, docs)
+    new = set(arrived.values())
+    replaced = rows_as_json([doc for doc in changed if doc not in new])
+    before = _edges_of(connection, replaced)
+    _withdraw(connection, replaced)
     _resolve(connection, arrived)
     _assert(connection, changed)
     return _correct_degrees(connection, before, _edges_of(connection, docs))
@@ -189,8 +191,7 @@ def remove(connection: Connection, deleted: Mapping[str, int]) -> int:
 
 
 def _edges_of(connection: Connection, docs: str) -> set[Edge]:
-    rows = connection.execute(EDGES_OF_SQL, {"docs": docs})
-    return {(citing, cited) for citing, cited in rows}
+    return set(raw_connection(connection).execute(EDGES_OF_SQL, {"docs": docs}))
 
 
 def _withdraw(connection: Connection, docs: str) -> None:

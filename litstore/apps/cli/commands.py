@@ -34,6 +34,7 @@ HOMES: Final = {
     "rebuild": "litstore.apps.cli.corpus",
     "delete": "litstore.apps.cli.corpus",
     "db": "litstore.apps.cli.db",
+    "bench": "litstore.apps.cli.bench",
 }
 
 _CODES: Final[dict[type[errors.LitstoreError], int]] = {
