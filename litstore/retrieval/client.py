@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, overload
@@ -80,7 +81,12 @@ class RetrievalClient:
         self.config = config if config is not None else RetrievalConfig()
         self.arxiv = given.get("arxiv")
         self.s2 = given.get("s2")
-        self.store: Store = given["store"] if "store" in given else _in_memory(given["corpus"])
+        if "store" in given:
+            self.store: Store = given["store"]
+        else:
+            self.store = _in_memory(given["corpus"])
+            # Nobody else has this store, so nobody else can close it.
+            weakref.finalize(self, self.store.close)
         self.client = client
         self.log = log
 
