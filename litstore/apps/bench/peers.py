@@ -9,6 +9,7 @@ litstore's (1.5, 0.75).
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from importlib.util import find_spec
@@ -30,7 +31,7 @@ class Fts5(Engine):
 
     def missing(self, n_papers: int) -> str | None:
         try:
-            with sqlite3.connect(":memory:") as connection:
+            with closing(sqlite3.connect(":memory:")) as connection:
                 connection.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
         except sqlite3.OperationalError:
             return "this Python's SQLite was built without FTS5"
