@@ -1,5 +1,6 @@
 """The views are a contract: BM25 in plain SQL is the engine's, no natural query reads it all."""
 
+import contextlib
 import itertools
 import json
 import random
@@ -102,7 +103,8 @@ def shell():
 
 def python_has_ln():
     try:
-        sqlite3.connect(":memory:").execute("SELECT ln(2)")
+        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute("SELECT ln(2)")
     except sqlite3.OperationalError:
         return False
     return True
