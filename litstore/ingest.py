@@ -9,30 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from litstore import fields
+from litstore import fields, preparation
 from litstore.citations import edges
+from litstore.citations.edges import Said
 from litstore.database import papers, stats
+from litstore.database.columns import YEARS
 from litstore.database.engine import Database
-from litstore.database.papers import StoredKey
-from litstore.database.stats import Event
+from litstore.database.papers import DocNumbers, Written
+from litstore.database.stats import CorpusStats, Event
 from litstore.errors import DamagedStoreError, InputError, RecordError
-from litstore.index import writer
-from litstore.index.writer import Batch
+from litstore.index import inverter, writer
+from litstore.index.inverter import Batch
 from litstore.paper import Paper
+from litstore.preparation import BATCH_PAPERS, KEPT_ERRORS, Incoming, Prepared
+from litstore.reading_ahead import ReadAhead
 from litstore.text import ANALYZERS, Analyzer
-
-BATCH_PAPERS: Final = 10_000
-BATCH_CHARS: Final = 16_000_000
-"""A batch ends at whichever comes first: bounds memory and the time the write lock is held."""
-KEPT_ERRORS: Final = 1_000
-"""A report holds this many of its bad records; all of them are counted."""
-
-Incoming = Paper | Mapping[str, Any] | RecordError
 
 
 @dataclass(slots=True)
@@ -53,32 +49,10 @@ class LoadReport:
     generation: int = 0
     errors: list[RecordError] = field(default_factory=list)
 
-    def refuse(self, error: RecordError) -> None:
-        """Count a record that could not be loaded."""
-        self.failed += 1
-        if len(self.errors) < KEPT_ERRORS:
-            self.errors.append(error)
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A batch of distinct papers with what was computed outside the lock.
-
-    known: what the store had then. hashes: content hash by id. analysed: ids in the order of
-    `batch`, the ones that differed from what the store had.
-    """
-
-    papers: dict[str, Paper]
-    hashes: dict[str, str]
-    analyzer: Analyzer
-    known: dict[str, StoredKey]
-    analysed: list[str]
-    batch: Batch
-
 
 def load(
     database: Database,
-    incoming: Iterable[Incoming],
+    incoming: Iterable[Incoming] | ReadAhead,
     *,
     label: str | None = None,
     on_batch: Callable[[LoadReport], None] | None = None,
@@ -96,137 +70,109 @@ def load(
     report = LoadReport()
     event = Event("load", fields.clean_text(label) if label else label)
     with database.read() as connection:
-        report.generation = stats.read(connection).generation
-    for batch in _batches(incoming, report):
-        _load_batch(database, batch, report, event)
+        corpus = stats.read(connection)
+    report.generation = corpus.generation
+    analyzer = stats.analyzer_of(corpus)
+    numbers = DocNumbers()
+    for prepared in _prepared(incoming, analyzer):
+        new, updated = _commit(database, prepared, event, numbers, report)
+        _add(report, prepared, new, updated)
         if on_batch:
             on_batch(report)
     return report
 
 
-def _batches(incoming: Iterable[Incoming], report: LoadReport) -> Iterator[list[Paper]]:
-    this_year = datetime.now(UTC).year
-    batch: list[Paper] = []
-    chars = 0
-    for record in incoming:
-        report.read += 1
-        try:
-            paper = _checked(record, this_year)
-        except RecordError as error:
-            report.refuse(error)
-            continue
-        if paper.year is None and "year" in paper.extra:
-            report.odd_years += 1
-        batch.append(paper)
-        chars += len(paper.title) + len(paper.abstract) + 100
-        if len(batch) >= BATCH_PAPERS or chars >= BATCH_CHARS:
-            yield batch
-            batch, chars = [], 0
-    if batch:
-        yield batch
+def _prepared(incoming: Iterable[Incoming] | ReadAhead, analyzer: Analyzer) -> Iterator[Prepared]:
+    if isinstance(incoming, ReadAhead):
+        yield from incoming.batches(analyzer.name, max_papers=BATCH_PAPERS)
+        return
+    for batch, tally in preparation.batches(incoming, max_papers=BATCH_PAPERS):
+        yield preparation.prepare(batch, tally, analyzer)
 
 
-def _checked(record: Incoming, this_year: int) -> Paper:
-    if isinstance(record, RecordError):
-        raise record
-    if isinstance(record, Paper):
-        paper = record
-    elif isinstance(record, Mapping):
-        paper = Paper.from_record(record)
-    else:
-        raise RecordError(f"a paper or a mapping expected, not {type(record).__name__}")
-    return paper.cleaned(this_year)
-
-
-def _load_batch(database: Database, batch: list[Paper], report: LoadReport, event: Event) -> None:
-    distinct: dict[str, Paper] = {}
-    hashes: dict[str, str] = {}
-    replaced = repeated = 0
-    for paper in batch:
-        try:
-            digest = papers.content_hash(paper)
-        except RecordError as error:
-            report.refuse(error)
-            continue
-        if paper.id in hashes:
-            replaced += digest != hashes[paper.id]
-            repeated += digest == hashes[paper.id]
-        distinct[paper.id], hashes[paper.id] = paper, digest
-    new, updated = _commit(database, _prepare(database, distinct, hashes), report, event)
+def _add(report: LoadReport, prepared: Prepared, new: int, updated: int) -> None:
+    tally = prepared.tally
+    report.read += tally.read
+    report.failed += tally.failed
+    report.odd_years += tally.odd_years
     report.new += new
-    report.updated += updated + replaced
-    report.unchanged += len(distinct) - new - updated + repeated
-
-
-def _prepare(database: Database, distinct: dict[str, Paper], hashes: dict[str, str]) -> _Prepared:
-    with database.read() as connection:
-        known = papers.find(connection, distinct)
-        recipe = stats.read(connection)
-    return _analysed(distinct, hashes, known, stats.analyzer_of(recipe))
-
-
-def _analysed(
-    distinct: dict[str, Paper],
-    hashes: dict[str, str],
-    known: dict[str, StoredKey],
-    analyzer: Analyzer,
-) -> _Prepared:
-    changed = [
-        paper_id
-        for paper_id, digest in hashes.items()
-        if paper_id not in known or known[paper_id].content_hash != digest
-    ]
-    batch = writer.analyse((distinct[paper_id].text for paper_id in changed), analyzer)
-    return _Prepared(distinct, hashes, analyzer, known, changed, batch)
+    report.updated += updated + tally.repeated_other
+    report.unchanged += len(prepared.rows) - new - updated + tally.repeated_same
+    report.errors.extend(tally.errors[: KEPT_ERRORS - len(report.errors)])
 
 
 def _commit(
-    database: Database, prepared: _Prepared, report: LoadReport, event: Event
+    database: Database,
+    prepared: Prepared,
+    event: Event,
+    numbers: DocNumbers,
+    report: LoadReport,
 ) -> tuple[int, int]:
     """Write one batch in one transaction; return how many papers were new and how many replaced."""
-    if not prepared.analysed:
-        return 0, 0
-    with database.write() as connection:
-        known = papers.find(connection, prepared.papers)
-        if known != prepared.known:
-            # Another process wrote some of these papers since the batch was prepared.
-            prepared = _analysed(prepared.papers, prepared.hashes, known, prepared.analyzer)
-        new = [paper_id for paper_id in prepared.analysed if paper_id not in known]
-        updated = len(prepared.analysed) - len(new)
-        if not prepared.analysed:
+    # Document numbers are looked up in this very transaction: there is nothing left to enforce.
+    with database.write(constraints=False) as connection:
+        corpus = stats.read(connection)
+        numbers.begin(generation=corpus.generation, n_docs=corpus.n_docs)
+        ids = prepared.ids
+        known = {} if numbers.has_none(ids) else papers.find(connection, ids)
+        changed = np.array(
+            [row[0] not in known or known[row[0]].content_hash != row[7] for row in prepared.rows],
+            dtype=bool,
+        )
+        if not changed.any():
             return 0, 0
-        generation = _write(connection, prepared, new)
+        new = [paper_id for paper_id in ids if paper_id not in known]
+        arrived = {paper_id: corpus.next_doc + at for at, paper_id in enumerate(new)}
+        numbers.add(arrived)
+        docs = {paper_id: key.doc for paper_id, key in known.items()} | arrived
+        generation = _write(connection, corpus, prepared, changed, docs, numbers)
+        updated = int(changed.sum()) - len(new)
         event_no = event.record(connection, generation, new=len(new), updated=updated)
+    numbers.committed(generation)
     event.committed(event_no)
     report.generation = generation
     return len(new), updated
 
 
-def _write(connection: Connection, prepared: _Prepared, new: list[str]) -> int:
-    corpus = stats.read(connection)
-    arrived = {paper_id: corpus.next_doc + at for at, paper_id in enumerate(new)}
-    docs = [
-        arrived[paper_id] if paper_id in arrived else prepared.known[paper_id].doc
-        for paper_id in prepared.analysed
-    ]
-    changed = dict(zip(docs, (prepared.papers[i] for i in prepared.analysed), strict=True))
-    replaced = [doc for doc in docs if doc < corpus.next_doc]
-    removed = _texts_out(connection, replaced, prepared.analyzer)
-    papers.write(
-        connection,
-        [(doc, paper, prepared.hashes[paper.id]) for doc, paper in changed.items()],
-        now=stats.utc_now(),
+def _write(
+    connection: Connection,
+    corpus: CorpusStats,
+    prepared: Prepared,
+    changed: NDArray[np.bool_],
+    docs: Mapping[str, int],
+    numbers: DocNumbers,
+) -> int:
+    if not changed.all():
+        prepared = prepared.only(changed)
+    written = list(
+        map(
+            Written,
+            [docs[row[0]] for row in prepared.rows],
+            prepared.rows,
+            prepared.authors,
+            prepared.identifiers,
+        )
     )
+    added = [one.doc for one in written]
+    replaced = [doc for doc in added if doc < corpus.next_doc]
+    removed = _texts_out(connection, replaced, stats.analyzer_of(corpus))
+    papers.write(connection, written, replaced=replaced, now=stats.utc_now())
+    YEARS.put(connection, {one.doc: one.row[1] or 0 for one in written})
     tokens = writer.apply(
-        connection, removed=removed, added=(docs, prepared.batch), next_doc=corpus.next_doc
+        connection, removed=removed, added=(added, prepared.batch), next_doc=corpus.next_doc
     )
+    said = Said(
+        np.array(added, dtype=np.int64), prepared.ids, prepared.references, prepared.citations
+    )
+    is_new = said.docs >= corpus.next_doc
+    citations = edges.apply(
+        connection, arrived=said.only(is_new), replaced=said.only(~is_new), numbers=numbers
+    )
+    n_new = len(added) - len(replaced)
     return stats.advance(
-        connection,
-        docs=len(new),
-        tokens=tokens,
-        citations=edges.apply(connection, changed=changed, arrived=arrived),
-        next_doc=corpus.next_doc + len(new),
-    )
+        connection, docs=n_new, tokens=tokens, citations=citations,
+        next_doc=corpus.next_doc + n_new,
+    )  # fmt: skip
 
 
 def _texts_out(
@@ -234,7 +180,7 @@ def _texts_out(
 ) -> tuple[list[int], Batch]:
     """The indexed texts of these documents as they stand, to be taken out of the index."""
     texts = papers.read_texts(connection, docs) if docs else {}
-    return list(texts), writer.analyse(texts.values(), analyzer)
+    return list(texts), inverter.invert(texts.values(), analyzer)
 
 
 def delete(database: Database, ids: Iterable[str]) -> list[str]:
@@ -253,11 +199,12 @@ def delete(database: Database, ids: Iterable[str]) -> list[str]:
         corpus = stats.read(connection)
         docs = [key.doc for key in known.values()]
         removed = _texts_out(connection, docs, stats.analyzer_of(corpus))
-        nothing: tuple[list[int], Batch] = ([], writer.analyse((), stats.analyzer_of(corpus)))
+        nothing: tuple[list[int], Batch] = ([], inverter.invert((), stats.analyzer_of(corpus)))
         tokens = writer.apply(connection, removed=removed, added=nothing, next_doc=corpus.next_doc)
         deleted = {paper_id: key.doc for paper_id, key in known.items()}
         citations = edges.remove(connection, deleted)
         papers.remove(connection, docs)
+        YEARS.put(connection, dict.fromkeys(docs, 0))
         generation = stats.advance(
             connection, docs=-len(docs), tokens=tokens, citations=citations, next_doc=0
         )
@@ -280,10 +227,13 @@ def rebuild(database: Database, *, on_papers: Callable[[int], None] | None = Non
                 f"this litstore has no analyzer {recipe.analyzer!r}, only {', '.join(ANALYZERS)}"
             )
         writer.clear(connection)
-        nothing: tuple[list[int], Batch] = ([], writer.analyse((), analyzer))
+        connection.exec_driver_sql("DELETE FROM doc_year_blocks")
+        for years in papers.stream_years(connection, BATCH_PAPERS):
+            YEARS.put(connection, years)
+        nothing: tuple[list[int], Batch] = ([], inverter.invert((), analyzer))
         n_docs = tokens = 0
         for texts in papers.stream_texts(connection, BATCH_PAPERS):
-            batch = writer.analyse((content for _, content in texts), analyzer)
+            batch = inverter.invert((content for _, content in texts), analyzer)
             docs = [doc for doc, _ in texts]
             tokens += writer.apply(connection, removed=nothing, added=(docs, batch), next_doc=0)
             n_docs += len(docs)

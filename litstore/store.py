@@ -24,7 +24,9 @@ from litstore.querylog import QueryLog
 if TYPE_CHECKING:
     from litstore.database.readonly import SqlResult
     from litstore.database.stats import StoreStats
-    from litstore.ingest import Incoming, LoadReport
+    from litstore.ingest import LoadReport
+    from litstore.preparation import Incoming
+    from litstore.reading_ahead import ReadAhead
     from litstore.verify import Problem
 
 PAGE: Final = 1_000
@@ -82,7 +84,7 @@ class Store:
 
     def load(
         self,
-        incoming: Iterable[Incoming],
+        incoming: Iterable[Incoming] | ReadAhead,
         *,
         label: str | None = None,
         on_batch: Callable[[LoadReport], None] | None = None,

@@ -18,18 +18,12 @@ from sqlalchemy import Connection, text
 
 from litstore.citations import edges
 from litstore.database import papers, stats
+from litstore.database.columns import LENGTHS, PER_ROW, YEARS, Column, Numbers
 from litstore.database.layout import TF_ESCAPE
 from litstore.database.stats import CorpusStats
 from litstore.errors import DamagedStoreError
-from litstore.index import lookup, writer
-from litstore.index.postings import (
-    LENGTHS_PER_BLOCK,
-    Block,
-    Postings,
-    decode,
-    decode_lengths,
-    within_bounds,
-)
+from litstore.index import inverter, lookup
+from litstore.index.postings import Block, Postings, decode, within_bounds
 from litstore.text import ANALYZERS, Analyzer
 
 SHOWN: Final = 20
@@ -89,6 +83,7 @@ def verify(
     checks = (
         _sqlite(connection),
         _index(connection, corpus, on_papers or (lambda _: None)),
+        _years(connection),
         _citations(connection, corpus),
         _records(connection),
     )
@@ -112,7 +107,7 @@ class _Fingerprints:
 
     def add(
         self, names: list[Any], where: NDArray[np.int64], docs: NDArray[np.int64],
-        tfs: NDArray[np.int64],
+        tfs: NDArray[np.signedinteger],
     ) -> None:  # fmt: skip
         sums = np.zeros(len(names), dtype=np.uint64)
         np.add.at(sums, where, _hashes(docs, tfs))
@@ -122,7 +117,7 @@ class _Fingerprints:
             self.of[name] = (n_before + n, (before + total) & 0xFFFF_FFFF_FFFF_FFFF)
 
 
-def _hashes(docs: NDArray[np.int64], tfs: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _hashes(docs: NDArray[np.int64], tfs: NDArray[np.signedinteger]) -> NDArray[np.uint64]:
     """Mix (doc, tf) into 64 bits (the finaliser of splitmix64)."""
     mixed = (docs.astype(np.uint64) << np.uint64(32)) + tfs.astype(np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -137,15 +132,16 @@ def _index(
     if analyzer is None or analyzer.version != corpus.analyzer_version:
         yield Problem("recipe", f"unknown analyzer {corpus.analyzer} {corpus.analyzer_version}")
         return
-    stored_lens = np.zeros(_length_slots(connection), dtype=np.uint32)
-    yield from _read_lengths(connection, stored_lens)
+    stored_lens = np.zeros(_slots(connection), dtype=np.uint32)
+    yield from _read_column(connection, LENGTHS, stored_lens, "doc_lengths")
     expected = _Fingerprints()
     seen = np.zeros(len(stored_lens), dtype=bool)
     n_docs = tokens = 0
     for page in papers.stream_texts(connection, PAGE):
-        batch = writer.analyse((content for _, content in page), analyzer)
+        batch = inverter.invert((content for _, content in page), analyzer)
         docs = np.array([doc for doc, _ in page], dtype=np.int64)
-        expected.add(batch.vocabulary, batch.terms, np.repeat(docs, batch.sizes), batch.tfs)
+        terms = np.repeat(np.arange(len(batch.vocabulary)), np.diff(batch.starts))
+        expected.add(batch.vocabulary, terms, docs[batch.texts], batch.tfs)
         n_docs += len(docs)
         tokens += int(batch.doc_lens.sum())
         seen[docs] = True
@@ -157,25 +153,41 @@ def _index(
     yield from _posting_problems(connection, analyzer, expected, stored_lens)
 
 
-def _length_slots(connection: Connection) -> int:
-    """How many document numbers the rows of lengths must have room for."""
+def _slots(connection: Connection) -> int:
+    """How many document numbers a packed column must have room for."""
     top = connection.exec_driver_sql("SELECT coalesce(max(doc), 0) FROM papers").scalar_one()
-    return (int(top) // LENGTHS_PER_BLOCK + 1) * LENGTHS_PER_BLOCK
+    return (int(top) // PER_ROW + 1) * PER_ROW
 
 
-def _read_lengths(connection: Connection, into: NDArray[np.uint32]) -> Iterator[Problem]:
+def _read_column(
+    connection: Connection, column: Column, into: Numbers, where: str
+) -> Iterator[Problem]:
     """Fill in what is stored, as far as it can be read; its papers are checked one by one later."""
-    for block, blob in connection.exec_driver_sql(lookup.LENGTHS_SQL):
-        start = block * LENGTHS_PER_BLOCK
+    for block, blob in column.stored(connection):
+        start = block * PER_ROW
         try:
-            lengths = decode_lengths(blob)
+            numbers = column.decode(blob)
         except DamagedStoreError:
-            yield Problem("doc_lengths", f"row {block} is damaged: {len(blob)} bytes")
+            yield Problem(where, f"row {block} is damaged: {len(blob)} bytes")
             continue
         if 0 <= start < len(into):
-            into[start : start + LENGTHS_PER_BLOCK] = lengths
-        elif lengths.any():
-            yield Problem("doc_lengths", f"row {block} holds lengths of documents without papers")
+            into[start : start + PER_ROW] = numbers
+        elif numbers.any():
+            yield Problem(where, f"row {block} holds {column.name} of documents without papers")
+
+
+def _years(connection: Connection) -> Iterator[Problem]:
+    """The packed years are those of the papers."""
+    stored = np.zeros(_slots(connection), dtype=np.uint16)
+    yield from _read_column(connection, YEARS, stored, "years")
+    implied = np.zeros_like(stored)
+    known = connection.exec_driver_sql("SELECT doc, year FROM papers WHERE year IS NOT NULL")
+    while page := known.fetchmany(PAGE):
+        rows = np.array([tuple(row) for row in page], dtype=np.int64)
+        implied[rows[:, 0]] = rows[:, 1]
+    for doc in np.flatnonzero(stored != implied)[:SHOWN].tolist():
+        message = f"{_paper(connection, doc)}: {implied[doc]} in the paper, {stored[doc]} stored"
+        yield Problem("years", f"{message} (0 = unknown)")
 
 
 def _length_problems(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, settings
 
-from litstore import Paper, RetrievalClient, ingest
+from litstore import Paper, RetrievalClient, ingest, preparation
 from litstore import open as open_store
 from litstore.database import stats
 from litstore.errors import RecordError
@@ -268,7 +268,7 @@ def test_input_is_read_batch_by_batch(store, monkeypatch):
 
 def test_batch_ends_at_its_characters_too(store, monkeypatch):
     """Two papers of 300 characters and 100 for each record: 800 >= 700."""
-    monkeypatch.setattr(ingest, "BATCH_CHARS", 700)
+    monkeypatch.setattr(preparation, "BATCH_CHARS", 700)
     seen = []
     papers = [Paper(f"p{n}", "t" * 100, "a" * 200) for n in range(5)]
     store.load(papers, on_batch=lambda report: seen.append(report.read))
@@ -315,18 +315,18 @@ def test_empty_input(store):
 def test_paper_written_by_another_meanwhile_is_replaced_not_doubled(tmp_path, monkeypatch):
     """What was prepared outside the lock is compared again inside it."""
     path = tmp_path / "papers.db"
-    prepare = ingest._prepare
+    prepare = preparation.prepare
     with open_store(path) as one, open_store(path) as other:
         one.load([Paper("a", "old graph"), Paper("b", "same")])
 
         def interrupted(*args):
             prepared = prepare(*args)
-            monkeypatch.setattr(ingest, "_prepare", prepare)
+            monkeypatch.setattr(preparation, "prepare", prepare)
             other.load([Paper("a", "other trees"), Paper("new", "other"), Paper("gone", "x")])
             other.delete("b")
             return prepared
 
-        monkeypatch.setattr(ingest, "_prepare", interrupted)
+        monkeypatch.setattr(preparation, "prepare", interrupted)
         report = one.load([Paper("a", "mine graph"), Paper("b", "same"), Paper("new", "mine")])
         assert (1, 2, 0, 0) == counts(report)
         assert ["mine graph", "mine", "x", "same"] == [paper.title for paper in one]

@@ -8,21 +8,28 @@ goes back when it is deleted. Self-citations are dropped.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Collection, Mapping, Set
-from typing import Final
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence, Set
+from itertools import chain, compress, count, repeat
+from typing import Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-from litstore.database import papers
 from litstore.database.engine import raw_connection, rows_as_json
 from litstore.database.layout import ASSERTED_BY_CITED as CITED
 from litstore.database.layout import ASSERTED_BY_CITING as CITING
-from litstore.paper import Paper
+from litstore.database.layout import LAST_DOC
+from litstore.database.papers import DocNumbers
 
-PUT_EDGE_SQL: Final = """
+# Rows come as one JSON array of numbers, a row's columns packed into one: half the time of binding
+# them one by one.
+PUT_EDGES_SQL: Final = f"""
 INSERT INTO citation_edges (citing_doc, cited_doc, asserted_by)
-VALUES (?, ?, ?)
+SELECT value & {LAST_DOC}, value >> 32, :asserted_by
+FROM json_each(:edges)
+WHERE true
 ON CONFLICT (citing_doc, cited_doc) DO UPDATE SET asserted_by = asserted_by | excluded.asserted_by
 """
 
@@ -68,16 +75,16 @@ FROM citation_edges
 WHERE cited_doc IN (SELECT value FROM json_each(:docs))
 """
 
-WAITING_SQL: Final = text("""
+WAITING_SQL: Final = """
 SELECT missing_id, doc, asserted_by
 FROM unresolved_edges
-WHERE missing_id IN (SELECT value FROM json_each(:ids))
-""")
+WHERE missing_id IN (SELECT value FROM json_each(?))
+"""
 
-CLEAR_WAITING_SQL: Final = text("""
+CLEAR_WAITING_SQL: Final = """
 DELETE FROM unresolved_edges
-WHERE missing_id IN (SELECT value FROM json_each(:ids))
-""")
+WHERE missing_id IN (SELECT value FROM json_each(?))
+"""
 
 DELETE_EDGES_SQL: Final = tuple(
     text(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(:docs))")
@@ -90,7 +97,9 @@ DELETE_EDGES_SQL: Final = tuple(
 
 PUT_DEGREES_SQL: Final = """
 INSERT INTO citation_degrees (doc, n_references, n_cited_by)
-VALUES (?, ?, ?)
+SELECT value ->> 0, value ->> 1, value ->> 2
+FROM json_each(?)
+WHERE true
 ON CONFLICT (doc) DO UPDATE SET n_references = n_references + excluded.n_references,
                                 n_cited_by = n_cited_by + excluded.n_cited_by
 """
@@ -149,25 +158,157 @@ Edge = tuple[int, int]
 Links = dict[int, list[str]]
 
 
+class Linked(NamedTuple):
+    """Lists of ids, one for each of some papers, flat: an id that many of them hold is there once.
+
+    ids: distinct. sizes: int32 array of shape (n_papers,), how long each paper's list is. at: int32
+    array of shape (sum of sizes,), the lists one after the other, as positions in `ids`.
+    """
+
+    ids: Sequence[str]
+    sizes: NDArray[np.int32]
+    at: NDArray[np.int32]
+
+    def only(self, keep: NDArray[np.bool_]) -> Linked:
+        """Return the lists of some of the papers. keep: bool array of shape (n_papers,)."""
+        return Linked(self.ids, self.sizes[keep], self.at[np.repeat(keep, self.sizes)])
+
+
+def linked(lists: Sequence[Sequence[str]]) -> Linked:
+    """Flatten one list of ids a paper."""
+    place: defaultdict[str, int] = defaultdict(count().__next__)
+    n = sum(map(len, lists))
+    at = np.fromiter(map(place.__getitem__, chain.from_iterable(lists)), dtype=np.int32, count=n)
+    return Linked(list(place), np.fromiter(map(len, lists), np.int32, len(lists)), at)
+
+
+class Said(NamedTuple):
+    """What the records of some papers say about citations.
+
+    docs: int64 array of shape (n_papers,), document numbers. ids: their ids. references, citations:
+    whom they cite, who cites them.
+    """
+
+    docs: NDArray[np.int64]
+    ids: Sequence[str]
+    references: Linked
+    citations: Linked
+
+    def only(self, keep: NDArray[np.bool_]) -> Said:
+        """Return what some of the papers say. keep: bool array of shape (n_papers,)."""
+        return Said(
+            self.docs[keep],
+            list(compress(self.ids, keep.tolist())),
+            self.references.only(keep),
+            self.citations.only(keep),
+        )
+
+
 def apply(
     connection: Connection,
     *,
-    changed: Mapping[int, Paper],
-    arrived: Mapping[str, int],
+    arrived: Said,
+    replaced: Said,
+    numbers: DocNumbers,
 ) -> int:
     """Bring the graph to what the records now say; return the change in the number of edges.
 
-    changed: document number to record, new and replaced alike, whose rows in `papers` are written.
-    arrived: id to number of those among them that are new.
+    arrived, replaced: records of new papers, and of papers that were there before; their rows in
+    `papers` are written. numbers: finds the document number of any paper of the store.
     """
-    docs = rows_as_json(list(changed))
-    new = set(arrived.values())
-    replaced = rows_as_json([doc for doc in changed if doc not in new])
-    before = _edges_of(connection, replaced)
-    _withdraw(connection, replaced)
-    _resolve(connection, arrived)
-    _assert(connection, changed)
-    return _correct_degrees(connection, before, _edges_of(connection, docs))
+    came = _add(connection, arrived, numbers)
+    if not len(replaced.docs):
+        return came
+    docs = rows_as_json(replaced.docs)
+    before = _edges_of(connection, docs)
+    _withdraw(connection, docs)
+    _put(connection, *_resolved(connection, replaced, numbers))
+    return came + _correct_degrees(connection, before, _edges_of(connection, docs))
+
+
+def _add(connection: Connection, arrived: Said, numbers: DocNumbers) -> int:
+    """Add the edges of papers that had none so far; return their number.
+
+    An edge with a new paper at one end cannot have been there before, so degrees need no look at
+    what was.
+    """
+    keys, bits = _resolved(connection, arrived, numbers)
+    waiting_keys, waiting_bits = _waiting(connection, arrived)
+    keys, bits = np.concatenate([keys, waiting_keys]), np.concatenate([bits, waiting_bits])
+    distinct = _put(connection, keys, bits)
+    ends, where = np.unique(
+        np.concatenate([distinct >> 32, distinct & LAST_DOC]), return_inverse=True
+    )
+    n = len(distinct)
+    references = np.bincount(where[:n], minlength=len(ends))
+    cited_by = np.bincount(where[n:], minlength=len(ends))
+    _put_degrees(connection, np.stack([ends, references, cited_by], axis=1).tolist())
+    return n
+
+
+def _put_degrees(connection: Connection, rows: list[list[int]]) -> None:
+    raw_connection(connection).execute(PUT_DEGREES_SQL, (json.dumps(rows),))
+
+
+def _resolved(
+    connection: Connection, said: Said, numbers: DocNumbers
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return (keys, bits) of the edges that these records state; write down what is unresolved.
+
+    A key is citing << 32 | cited; the same edge may be there twice.
+    """
+    keys, bits = [], []
+    unresolved: list[tuple[str, int, int]] = []
+    for direction, (ids, sizes, at) in ((CITING, said.references), (CITED, said.citations)):
+        known = numbers.find(connection, ids)
+        number_of = np.fromiter(map(known.get, ids, repeat(0)), dtype=np.int64, count=len(ids))
+        far, near = number_of[at], np.repeat(said.docs, sizes)
+        outside = far == 0
+        unresolved.extend(
+            (ids[place], doc, direction)
+            for place, doc in zip(at[outside].tolist(), near[outside].tolist(), strict=True)
+        )
+        inside = ~outside & (far != near)
+        near, far = near[inside], far[inside]
+        keys.append((near << 32) | far if direction == CITING else (far << 32) | near)
+        bits.append(np.full(len(near), direction, dtype=np.int64))
+    raw_connection(connection).executemany(PUT_UNRESOLVED_SQL, sorted(unresolved))
+    return np.concatenate(keys), np.concatenate(bits)
+
+
+def _waiting(connection: Connection, arrived: Said) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Take out of `unresolved_edges` what names one of these papers; return (keys, bits)."""
+    docs = dict(zip(arrived.ids, arrived.docs.tolist(), strict=True))
+    raw, bound = raw_connection(connection), (json.dumps(list(docs)),)
+    found = [
+        (doc << 32 | docs[missing] if said == CITING else docs[missing] << 32 | doc, said)
+        # No id of a paper holds U+0000, at which SQLite ends the text of a JSON array's item.
+        for missing, doc, said in raw.execute(WAITING_SQL, bound)
+    ]
+    if found:
+        raw.execute(CLEAR_WAITING_SQL, bound)
+    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _put(
+    connection: Connection, keys: NDArray[np.int64], bits: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Write edges; return the distinct keys."""
+    # In order of the cited paper: the papers that cite are the new ones, whose rows are together
+    # anyway, while the cited ones are all over the other b-tree.
+    turned = (keys & LAST_DOC) << 32 | keys >> 32
+    order = np.argsort(turned, kind="stable")
+    turned, bits = turned[order], bits[order]
+    starts = np.flatnonzero(np.append(True, turned[1:] != turned[:-1])) if len(turned) else order
+    turned, bits = turned[starts], np.bitwise_or.reduceat(bits, starts) if len(starts) else bits
+    raw = raw_connection(connection)
+    for asserted_by in (CITING, CITED, CITING | CITED):
+        of_these = turned[bits == asserted_by]
+        if len(of_these):
+            bound = {"edges": rows_as_json(of_these), "asserted_by": asserted_by}
+            raw.execute(PUT_EDGES_SQL, bound)
+    return (turned & LAST_DOC) << 32 | turned >> 32
 
 
 def remove(connection: Connection, deleted: Mapping[str, int]) -> int:
@@ -199,40 +340,6 @@ def _withdraw(connection: Connection, docs: str) -> None:
         connection.execute(statement, {"docs": docs})
 
 
-def _resolve(connection: Connection, arrived: Mapping[str, int]) -> None:
-    ids = {"ids": json.dumps(list(arrived))}
-    edges = [
-        (doc, arrived[missing], CITING) if said == CITING else (arrived[missing], doc, CITED)
-        for missing, doc, said in connection.execute(WAITING_SQL, ids)
-    ]
-    if edges:
-        connection.exec_driver_sql(PUT_EDGE_SQL, edges)
-        connection.execute(CLEAR_WAITING_SQL, ids)
-
-
-def _assert(connection: Connection, changed: Mapping[int, Paper]) -> None:
-    said = [
-        (doc, paper.id, other, direction)
-        for doc, paper in changed.items()
-        for direction, others in ((CITING, paper.references), (CITED, paper.citations))
-        for other in others
-        if other != paper.id
-    ]
-    known = papers.find(connection, {other for _, _, other, _ in said})
-    edges, waiting = [], []
-    for doc, _, other, direction in said:
-        if other not in known:
-            waiting.append((other, doc, direction))
-        elif direction == CITING:
-            edges.append((doc, known[other].doc, CITING))
-        else:
-            edges.append((known[other].doc, doc, CITED))
-    if edges:
-        connection.exec_driver_sql(PUT_EDGE_SQL, sorted(edges))
-    if waiting:
-        connection.exec_driver_sql(PUT_UNRESOLVED_SQL, sorted(waiting))
-
-
 def _correct_degrees(
     connection: Connection, before: set[Edge], after: set[Edge], *, gone: Set[int] = frozenset()
 ) -> int:
@@ -245,9 +352,7 @@ def _correct_degrees(
             cited_by[cited] += step
     docs = sorted((references.keys() | cited_by.keys()) - gone)
     if docs:
-        connection.exec_driver_sql(
-            PUT_DEGREES_SQL, [(doc, references[doc], cited_by[doc]) for doc in docs]
-        )
+        _put_degrees(connection, [[doc, references[doc], cited_by[doc]] for doc in docs])
         if went:
             connection.exec_driver_sql(DROP_DEGREES_SQL, [(doc,) for doc in docs])
     return len(came) - len(went)

@@ -110,8 +110,13 @@ class Database:
             yield connection
 
     @contextmanager
-    def write(self, *, wait_s: float = WRITE_WAIT_S) -> Iterator[Connection]:
+    def write(
+        self, *, wait_s: float = WRITE_WAIT_S, constraints: bool = True
+    ) -> Iterator[Connection]:
         """A writing transaction: committed at the end, rolled back on any exception.
+
+        constraints: whether SQLite checks foreign keys and CHECKs for each row; left out by who
+        writes very many, knowing that they hold.
 
         Raises StoreLockedError if another writer does not let go within `wait_s` seconds, and
         ReadOnlyStoreError where the store cannot be written.
@@ -123,10 +128,12 @@ class Database:
         with self.explained(), self._one_at_a_time, self._engine.connect() as connection:
             raw = raw_connection(connection)
             raw.execute(f"PRAGMA busy_timeout = {int(wait_s * 1000)}")
+            _check_constraints(raw, constraints)
             try:
                 with connection.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"}).begin():
                     yield connection
             finally:
+                _check_constraints(raw, True)
                 raw.execute(f"PRAGMA busy_timeout = {int(READ_WAIT_S * 1000)}")
 
     @contextmanager
@@ -203,6 +210,11 @@ class Database:
 def raw_connection(connection: Connection) -> sqlite3.Connection:
     """The sqlite3 connection underneath: for PRAGMAs outside a transaction and for streaming."""
     return cast("sqlite3.Connection", connection.connection.driver_connection)
+
+
+def _check_constraints(raw: sqlite3.Connection, check: bool) -> None:
+    raw.execute(f"PRAGMA foreign_keys = {int(check)}")
+    raw.execute(f"PRAGMA ignore_check_constraints = {int(not check)}")
 
 
 def _emit_begin(connection: Connection) -> None:

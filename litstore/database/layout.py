@@ -15,8 +15,8 @@ BLOCK_POSTINGS: Final = 4096
 """At most this many postings stand in one sparse row of `posting_blocks`."""
 BLOCK_SPAN: Final = 8192
 """A dense row of `posting_blocks` covers at most this many consecutive document numbers."""
-LENGTHS_BITS: Final = 8
-"""A row of `doc_length_blocks` covers 2 ** 8 consecutive document numbers."""
+COLUMN_BITS: Final = 8
+"""A row of `doc_length_blocks` or `doc_year_blocks` covers 2 ** 8 consecutive document numbers."""
 LAST_DOC: Final = 0x7FFF_FFFF
 """No document number is larger, so a (term number, document number) pair fits one INTEGER key."""
 TF_ESCAPE: Final = 255

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,17 +26,16 @@ FROM papers
 WHERE id IN (SELECT value FROM json_each(?))
 """
 
+DOCS_SQL: Final = """
+SELECT id, doc
+FROM papers
+WHERE id IN (SELECT value FROM json_each(?))
+"""
+
 KEYS_SQL: Final = """
 SELECT p.doc, p.id, p.year
 FROM json_each(?) j
 CROSS JOIN papers p ON p.doc = j.value
-"""
-
-YEARS_SQL: Final = """
-SELECT doc, year
-FROM papers
-WHERE doc IN (SELECT value FROM json_each(?))
-ORDER BY doc
 """
 
 READ_SQL: Final = """
@@ -89,13 +88,53 @@ def find(connection: Connection, ids: Iterable[str]) -> dict[str, StoredKey]:
     }
 
 
-def years(connection: Connection, docs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the years of these documents, given in ascending order; NaN where unknown."""
-    rows = raw_connection(connection).execute(YEARS_SQL, (rows_as_json(docs),)).fetchall()
-    table = np.array(rows, dtype=np.float64).reshape(-1, 2)
-    if not np.array_equal(table[:, 0], docs):
-        raise DamagedStoreError("the index knows papers that are not there; run: litstore rebuild")
-    return table[:, 1]
+class DocNumbers:
+    """Document numbers by id, remembered from one transaction of a load to the next.
+
+    What is remembered holds for one generation of the corpus: a change by another process empties
+    it. limit: ids at most, about 150 bytes each; the rest is looked up.
+    """
+
+    def __init__(self, limit: int = 1_500_000) -> None:
+        self._limit = limit
+        self._known: dict[str, int] = {}
+        self._generation = -1
+        self._all_known = False
+
+    def begin(self, *, generation: int, n_docs: int) -> None:
+        """A transaction has begun that sees this state of the corpus."""
+        if generation != self._generation:
+            self._known = {}
+            self._all_known = n_docs == 0
+            self._generation = generation
+
+    def find(self, connection: Connection, ids: Iterable[str]) -> Mapping[str, int]:
+        """Return the numbers of those of the ids that the store has, and perhaps of others."""
+        missing = [] if self._all_known else list({one for one in ids if one not in self._known})
+        if not missing:
+            return self._known
+        wanted = set(missing)
+        rows = raw_connection(connection).execute(DOCS_SQL, (json.dumps(missing),))
+        found = {paper_id: doc for paper_id, doc in rows if paper_id in wanted}
+        if len(self._known) + len(found) > self._limit:
+            return {**{one: self._known[one] for one in ids if one in self._known}, **found}
+        self._known.update(found)
+        return self._known
+
+    def has_none(self, ids: Collection[str]) -> bool:
+        """Whether it is sure, without a look, that the store has none of these."""
+        return self._all_known and self._known.keys().isdisjoint(ids)
+
+    def add(self, arrived: Mapping[str, int]) -> None:
+        """Papers are being added in this transaction."""
+        if len(self._known) + len(arrived) <= self._limit:
+            self._known.update(arrived)
+        else:
+            self._all_known = False
+
+    def committed(self, generation: int) -> None:
+        """The transaction has been committed and left this generation."""
+        self._generation = generation
 
 
 def ids(connection: Connection, docs: NDArray[np.int64]) -> list[str]:
@@ -203,54 +242,58 @@ def stream_texts(connection: Connection, size: int) -> Iterator[list[tuple[int, 
         last = rows[-1][0]
 
 
-def write(connection: Connection, rows: Sequence[tuple[int, Paper, str]], *, now: str) -> None:
-    """Insert or replace papers, given as (doc, paper, content hash)."""
-    docs = [doc for doc, _, _ in rows]
-    bound = {"docs": rows_as_json(docs)}
-    for table in ("paper_authors", "paper_identifiers"):
+def stream_years(connection: Connection, size: int) -> Iterator[dict[int, int]]:
+    """Yield the known years by document, `size` at a time."""
+    known = raw_connection(connection).execute(
+        "SELECT doc, year FROM papers WHERE year IS NOT NULL ORDER BY doc"
+    )
+    while rows := known.fetchmany(size):
+        yield dict(rows)
+
+
+Row = tuple[str, int | None, str, str, str | None, str | None, str | None, str, str, str | None]
+"""A paper as `write` takes it: id, year, title, source, venue, type, url, content hash, abstract,
+extra as JSON."""
+
+
+def row(paper: Paper, digest: str) -> Row:
+    """Return the row of a paper; RecordError if `extra` holds what JSON cannot."""
+    extra = encode_extra(paper) if paper.extra else None
+    return (
+        paper.id, paper.year, paper.title, paper.source, paper.venue, paper.type, paper.url, digest,
+        paper.abstract, extra,
+    )  # fmt: skip
+
+
+class Written(NamedTuple):
+    """One paper to be written: its number, its row, its authors and (scheme, value) identifiers."""
+
+    doc: int
+    row: Row
+    authors: Sequence[str]
+    identifiers: Sequence[tuple[str, str]]
+
+
+def write(
+    connection: Connection, written: Sequence[Written], *, replaced: Sequence[int], now: str
+) -> None:
+    """Insert papers, or replace those of them that are in `replaced`."""
+    bound = {"docs": rows_as_json(replaced)}
+    for table in ("paper_authors", "paper_identifiers") if replaced else ():
         connection.execute(
             text(f"DELETE FROM {table} WHERE doc IN (SELECT value FROM json_each(:docs))"),
             bound,
         )
-    connection.exec_driver_sql(
-        UPSERT_SQL,
-        [
-            (
-                doc,
-                p.id,
-                p.year,
-                p.title,
-                p.source,
-                p.venue,
-                p.type,
-                p.url,
-                digest,
-                now,
-                now,
-                p.abstract,
-                encode_extra(p) if p.extra else None,
-            )
-            for doc, p, digest in rows
-        ],
+    raw = raw_connection(connection)
+    raw.executemany(UPSERT_SQL, ((doc, *row[:8], now, now, *row[8:]) for doc, row, _, _ in written))
+    raw.executemany(
+        "INSERT INTO paper_authors (doc, position, name) VALUES (?, ?, ?)",
+        ((one.doc, at, name) for one in written for at, name in enumerate(one.authors, 1)),
     )
-    _insert(
-        connection,
-        "paper_authors",
-        "doc, position, name",
-        [(doc, at, name) for doc, p, _ in rows for at, name in enumerate(p.authors, 1)],
+    raw.executemany(
+        "INSERT INTO paper_identifiers (doc, scheme, value) VALUES (?, ?, ?)",
+        ((one.doc, *pair) for one in written for pair in one.identifiers),
     )
-    _insert(
-        connection,
-        "paper_identifiers",
-        "doc, scheme, value",
-        [(doc, *pair) for doc, p, _ in rows for pair in p.identifiers.items()],
-    )
-
-
-def _insert(connection: Connection, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
-    if rows:
-        marks = ", ".join("?" * len(rows[0]))
-        connection.exec_driver_sql(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)
 
 
 def remove(connection: Connection, docs: Sequence[int]) -> None:

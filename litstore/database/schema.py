@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import SchemaItem
 
-from litstore.database.layout import BLOCK_POSTINGS, BLOCK_SPAN, LAST_DOC, LENGTHS_BITS
+from litstore.database.layout import BLOCK_POSTINGS, BLOCK_SPAN, COLUMN_BITS, LAST_DOC
 
 metadata: Final = MetaData(
     naming_convention={
@@ -184,6 +184,14 @@ doc_length_blocks: Final = _table(
     "Document lengths, packed: row b holds the 256 documents with doc >> 8 = b.",
     _key("block", "doc >> 8"),
     Column("lengths", LargeBinary, nullable=False, comment="u32 little-endian, 256 of them"),
+    rowid=True,
+)
+
+doc_year_blocks: Final = _table(
+    "doc_year_blocks",
+    "Years of publication, packed: row b holds the 256 documents with doc >> 8 = b.",
+    _key("block", "doc >> 8"),
+    Column("years", LargeBinary, nullable=False, comment="u16 little-endian, 256; 0 = unknown"),
     rowid=True,
 )
 
@@ -360,7 +368,7 @@ _DOC_LENGTHS_VIEW = f"""
 SELECT p.id AS paper_id,
        {_little_endian("b.lengths", "(p.doc & 255) * 4 + 1", 4)} AS doc_len
 FROM papers p
-JOIN doc_length_blocks b ON b.block = p.doc >> {LENGTHS_BITS}
+JOIN doc_length_blocks b ON b.block = p.doc >> {COLUMN_BITS}
 """
 
 VIEWS: Final[dict[str, str]] = {

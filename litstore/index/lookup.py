@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
+from litstore.database.columns import LENGTHS, YEARS, Numbers
 from litstore.database.engine import raw_connection
 from litstore.database.layout import TF_ESCAPE
 from litstore.database.stats import CorpusStats
-from litstore.errors import DamagedStoreError
 from litstore.index import bm25
-from litstore.index.postings import LENGTHS_PER_BLOCK, Block, Postings, decode, decode_lengths
+from litstore.index.postings import Block, Postings, decode
 
 TERMS_SQL: Final = """
 SELECT term, term_no, doc_freq
@@ -42,8 +42,6 @@ WHERE term_no IN (SELECT value FROM json_each(?))
 ORDER BY term_no, doc
 """
 
-LENGTHS_SQL: Final = "SELECT block, lengths FROM doc_length_blocks ORDER BY block"
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -54,16 +52,23 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Lengths:
-    """Document lengths of one generation, ready for scoring.
+class Columns:
+    """What a search needs of every document, by document number, in one generation.
 
-    doc_lens: uint32 array by document number. norms: float64 array by document number, see
-    `bm25.length_norms`.
+    doc_lens: uint32 array. norms: float64 array, see `bm25.length_norms`. years: uint16 array, 0
+    where unknown.
     """
 
     generation: int
     doc_lens: NDArray[np.uint32]
     norms: NDArray[np.float64]
+    years: Numbers
+
+    def years_of(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the years of these documents: float64 array of shape (n,), NaN where unknown."""
+        years = self.years[docs].astype(np.float64)
+        years[years == 0] = np.nan
+        return years
 
 
 def find_terms(connection: Connection, terms: Iterable[str]) -> dict[str, Entry]:
@@ -106,25 +111,10 @@ def _unpacked(
     return held.docs, tfs
 
 
-def read_doc_lens(connection: Connection, corpus: CorpusStats) -> NDArray[np.uint32]:
-    """Return the length of every document by its number; 0 where there is no paper.
-
-    Raises DamagedStoreError for lengths of documents that were never given out.
-    """
-    doc_lens = np.zeros(
-        (corpus.next_doc // LENGTHS_PER_BLOCK + 1) * LENGTHS_PER_BLOCK, dtype=np.uint32
-    )
-    for block, blob in raw_connection(connection).execute(LENGTHS_SQL):
-        start = block * LENGTHS_PER_BLOCK
-        if not 0 <= start < len(doc_lens):
-            raise DamagedStoreError("document lengths without papers; run: litstore rebuild")
-        doc_lens[start : start + LENGTHS_PER_BLOCK] = decode_lengths(blob)
-    return doc_lens
-
-
-def read_lengths(connection: Connection, corpus: CorpusStats) -> Lengths:
-    """Return the lengths of every document as this transaction sees them."""
-    doc_lens = read_doc_lens(connection, corpus)
+def read_columns(connection: Connection, corpus: CorpusStats) -> Columns:
+    """Return what is known of every document by its number, as this transaction sees it."""
+    doc_lens = LENGTHS.whole(connection, next_doc=corpus.next_doc).astype(np.uint32)
     # A corpus whose papers are all empty has no postings either, so any divisor serves.
     norms = bm25.length_norms(doc_lens, corpus.avg_doc_len or 1.0)
-    return Lengths(corpus.generation, doc_lens, norms)
+    years = YEARS.whole(connection, next_doc=corpus.next_doc)
+    return Columns(corpus.generation, doc_lens, norms, years)

@@ -29,8 +29,7 @@ more than one row anyway: longer lists are cut where the span would pass 65,535.
 it readable twice over: numpy takes it with ``frombuffer``, and plain SQL with ``substr`` and
 ``hex`` (the view ``postings``).
 
-``doc_length_blocks(block, lengths)``: the length of document ``d`` is u32 number ``d & 255`` of
-row ``d >> 8``; 0 for numbers without a paper.
+The lengths of documents are a packed column: see `litstore.database.columns`.
 
 Rows are at most 4,096 postings (12 KiB) or 8,192 dense slots, so that adding or deleting one paper
 rewrites a few KiB for each of its terms, and the SQL view, for which SQLite reads a row's bytes
@@ -46,7 +45,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from litstore.database.layout import BLOCK_POSTINGS, BLOCK_SPAN, LENGTHS_BITS, TF_ESCAPE
+from litstore.database.layout import BLOCK_POSTINGS, BLOCK_SPAN, LAST_DOC, TF_ESCAPE
 from litstore.errors import DamagedStoreError
 
 SMALL: Final = 48
@@ -60,7 +59,6 @@ _TF_CLASSES: Final = np.array([1, 2, 4, 8, 16, TF_ESCAPE])
 _UNBOUNDED_TF: Final = 0xFFFF_FFFF
 
 _NEEDS_SPLIT: Final = -1
-LENGTHS_PER_BLOCK: Final = 1 << LENGTHS_BITS
 
 Docs = NDArray[np.int64]
 TermFreqs = NDArray[np.int64]
@@ -81,6 +79,10 @@ class Block(NamedTuple):
     def key(self) -> int:
         """The row's key: term number and first document in one number."""
         return self.term_no << 32 | self.first_doc
+
+
+StoredRow = tuple[int, int, int, bytes | None, bytes, bytes | None]
+"""The columns of `posting_blocks`: block, n_slots, offset_width, offsets, tfs, bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,23 +138,22 @@ def _damaged(block: Block) -> DamagedStoreError:
 
 
 def encode(
-    terms: NDArray[np.int64],
-    docs: Docs,
-    tfs: TermFreqs,
+    keys: NDArray[np.int64],
+    tfs: NDArray[np.signedinteger],
     runs: NDArray[np.int64],
     doc_lens: Callable[[Docs], NDArray[np.uint32]],
-) -> Iterator[Block]:
-    """Pack postings into rows.
+) -> Iterator[StoredRow]:
+    """Pack postings into rows of `posting_blocks`.
 
-    terms, docs, tfs: int64 arrays of shape (n,), sorted by term, then doc. runs: int64 array of
-    shape (n_runs,), ascending starts of the stretches that must not share a row (each of one term).
-    doc_lens: gives the lengths of these documents.
+    keys: int64 array of shape (n,), ascending, term_no << 32 | doc. tfs: int array of shape (n,).
+    runs: int64 array of shape (n_runs,), ascending starts of the stretches that must not share a
+    row (each of one term). doc_lens: gives the lengths of these documents.
     """
-    ends = np.append(runs[1:], len(docs))
-    bases = docs[runs]
-    spans = docs[ends - 1] - bases + 1
+    ends = np.append(runs[1:], len(keys))
+    bases = keys[runs]
+    spans = keys[ends - 1] - bases + 1
     counts = ends - runs
-    offsets = docs - np.repeat(bases, counts)
+    offsets = keys - np.repeat(bases, counts)
     as_u2, as_u4 = offsets.astype("<u2").tobytes(), offsets.astype("<u4").tobytes()
     as_tf = np.minimum(tfs, TF_ESCAPE).astype(np.uint8).tobytes()
     # Nearly all runs of a batch are a few postings of a rare term: one row, cut from the buffers.
@@ -160,21 +161,29 @@ def encode(
     dense = (spans <= BLOCK_SPAN) & (3 * counts >= spans)
     simple = ~dense & np.where(narrow, counts <= BLOCK_POSTINGS, counts < SMALL)
     width = np.where(simple, np.where(narrow, 2, 4), np.where(counts == 1, 0, _NEEDS_SPLIT))
-    columns = (runs, ends, terms[runs], bases, counts, width)
-    for start, end, term, base, count, w in zip(*(c.tolist() for c in columns), strict=True):
+    columns = (runs, ends, bases, counts, width)
+    for start, end, key, count, w in zip(*(c.tolist() for c in columns), strict=True):
         if w == _NEEDS_SPLIT or count >= BOUNDED:
-            yield from _split(term, docs[start:end], tfs[start:end], doc_lens)
+            docs = keys[start:end] & LAST_DOC
+            yield from _split(key >> 32 << 32, docs, tfs[start:end], doc_lens)
         elif w == 0:
-            yield Block(term, base, count, 0, None, as_tf[start:end])
+            yield key, count, 0, None, as_tf[start:end], None
+        elif w == 2:
+            yield key, count, 2, as_u2[2 * start : 2 * end], as_tf[start:end], None
         else:
-            packed = as_u2[2 * start : 2 * end] if w == 2 else as_u4[4 * start : 4 * end]
-            yield Block(term, base, count, w, packed, as_tf[start:end])
+            yield key, count, 4, as_u4[4 * start : 4 * end], as_tf[start:end], None
 
 
 def _split(
-    term: int, docs: Docs, tfs: TermFreqs, doc_lens: Callable[[Docs], NDArray[np.uint32]]
-) -> Iterator[Block]:
-    """Pack one run that may need several rows, or bounds; each step takes at least one posting."""
+    term: int,
+    docs: Docs,
+    tfs: NDArray[np.signedinteger],
+    doc_lens: Callable[[Docs], NDArray[np.uint32]],
+) -> Iterator[StoredRow]:
+    """Pack one run of a term that may need several rows, or bounds.
+
+    term: its number << 32. Each step takes at least one posting.
+    """
     at, n = 0, len(docs)
     clipped = np.minimum(tfs, TF_ESCAPE).astype(np.uint8)
     while at < n:
@@ -191,7 +200,7 @@ def _split(
             packed = (docs[at:end] - base).astype(_WIDTHS[width]).tobytes()
             slots = clipped[at:end]
         limits = bounds(clipped[at:end], doc_lens(docs[at:end])) if end - at >= BOUNDED else None
-        yield Block(term, base, len(slots), width, packed, slots.tobytes(), limits)
+        yield term | base, len(slots), width, packed, slots.tobytes(), limits
         at = end
 
 
@@ -230,13 +239,3 @@ def _sparse_end(docs: Docs, at: int) -> tuple[int, int]:
         return narrow_end, 2
     end = min(len(docs), at + SMALL - 1)
     return end, 2 if end <= narrow_end else 4
-
-
-def decode_lengths(blob: bytes) -> NDArray[np.uint32]:
-    """Unpack one row of `doc_length_blocks`: u32 array of shape (256,).
-
-    Raises DamagedStoreError for a row of another size.
-    """
-    if len(blob) != 4 * LENGTHS_PER_BLOCK:
-        raise DamagedStoreError("a row of document lengths is damaged; run: litstore rebuild")
-    return np.frombuffer(blob, dtype="<u4")

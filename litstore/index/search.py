@@ -23,7 +23,7 @@ from litstore.database.stats import CorpusStats
 from litstore.errors import DamagedStoreError, QueryError, UnknownPaperError
 from litstore.index import bm25, kernel, lookup
 from litstore.index.cache import DEFAULT_BYTES, Term, TermCache
-from litstore.index.lookup import Entry, Lengths
+from litstore.index.lookup import Columns, Entry
 from litstore.ranking.hits import Hit
 
 MAX_QUERY_CHARS: Final = 2_000_000
@@ -50,7 +50,7 @@ class LexicalQuery:
     tokens: list[str]
     terms: dict[str, Term]
     corpus: CorpusStats
-    lengths: Lengths
+    columns: Columns
     kernel: ModuleType
 
     def unknown_terms(self) -> tuple[str, ...]:
@@ -85,14 +85,14 @@ class LexicalQuery:
             [term.postings for term in self.terms.values()],
             [self.idf(name) for name in self.terms],
             [place[token] for token in self.tokens if token in place],
-            self.lengths.norms,
+            self.columns.norms,
         )
 
 
 class BM25Index:
     """The lexical index of a store: `search`, `score`, `idf` as the specification names them.
 
-    `BM25Index(store)` reads the store's tables; in memory it keeps the document lengths of the
+    `BM25Index(store)` reads the store's tables; in memory it keeps lengths and years of the
     generation it last saw, and the terms it used last, up to `cache_bytes` (0: none). Safe to share
     between threads.
     """
@@ -101,7 +101,7 @@ class BM25Index:
         self._database = store.database
         self._kernel = kernel.module()
         self._cache = TermCache(cache_bytes)
-        self._lengths: Lengths | None = None
+        self._columns: Columns | None = None
         self._refreshing = threading.Lock()
 
     def search(self, query: str, top_k: int = 10) -> list[Hit]:
@@ -158,15 +158,15 @@ class BM25Index:
         """
         corpus = stats.read(connection)
         tokens = self.tokens(corpus, query)
-        lengths = self._read_lengths(connection, corpus)
-        terms = self._read_terms(connection, tokens, lengths, corpus)
+        columns = self._read_columns(connection, corpus)
+        terms = self._read_terms(connection, tokens, columns, corpus)
         work = sum(terms[token].doc_freq for token in tokens if token in terms)
         if work > MAX_QUERY_WORK:
             raise QueryError(
                 f"the query's {len(tokens):,} tokens stand for {work:,} postings of this corpus "
                 f"(at most {MAX_QUERY_WORK:,}); shorten it"
             )
-        return LexicalQuery(tokens, terms, corpus, lengths, self._kernel)
+        return LexicalQuery(tokens, terms, corpus, columns, self._kernel)
 
     def tokens(self, corpus: CorpusStats, query: str) -> list[str]:
         """Return the query's tokens as the index's own analyzer gives them."""
@@ -178,25 +178,25 @@ class BM25Index:
             )
         return stats.analyzer_of(corpus)(query)
 
-    def _read_lengths(self, connection: Connection, corpus: CorpusStats) -> Lengths:
-        known = self._lengths
+    def _read_columns(self, connection: Connection, corpus: CorpusStats) -> Columns:
+        known = self._columns
         if known is None or known.generation != corpus.generation:
             with self._refreshing:
-                known = self._lengths
+                known = self._columns
                 if known is None or known.generation != corpus.generation:
-                    known = lookup.read_lengths(connection, corpus)
-                    self._lengths = known
+                    known = lookup.read_columns(connection, corpus)
+                    self._columns = known
         return known
 
     def _read_terms(
-        self, connection: Connection, tokens: Sequence[str], lengths: Lengths, corpus: CorpusStats
+        self, connection: Connection, tokens: Sequence[str], columns: Columns, corpus: CorpusStats
     ) -> dict[str, Term]:
         names = list(dict.fromkeys(tokens))
         held = self._cache.find(corpus.generation, names)
         missing = [name for name in names if name not in held]
         if missing:
             entries = lookup.find_terms(connection, missing)
-            fresh = self._make_terms(connection, entries, lengths, corpus)
+            fresh = self._make_terms(connection, entries, columns, corpus)
             self._cache.add(corpus.generation, {name: fresh.get(name) for name in missing})
             held = {**held, **fresh}
         return {name: term for name in names if (term := held.get(name)) is not None}
@@ -205,7 +205,7 @@ class BM25Index:
         self,
         connection: Connection,
         entries: dict[str, Entry],
-        lengths: Lengths,
+        columns: Columns,
         corpus: CorpusStats,
     ) -> dict[str, Term]:
         rows = lookup.read_rows(connection, [entry.number for entry in entries.values()])
@@ -219,7 +219,7 @@ class BM25Index:
                     "run: litstore rebuild"
                 )
             try:
-                postings = self._kernel.Term(*rows[entry.number], lengths.norms, factor, base)
+                postings = self._kernel.Term(*rows[entry.number], columns.norms, factor, base)
             except ValueError as error:
                 raise DamagedStoreError(
                     f"the postings of {name!r} are damaged ({error}); run: litstore rebuild"

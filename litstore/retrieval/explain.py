@@ -74,7 +74,7 @@ def _bm25(found: Ranking, doc: int) -> Explanation:
 def _term(found: Ranking, token: str, doc: int) -> Explanation:
     tf = found.lexical.tf(token, doc)
     doc_freq = found.lexical.terms[token].doc_freq
-    doc_len = int(found.lexical.lengths.doc_lens[doc])
+    doc_len = int(found.lexical.columns.doc_lens[doc])
     corpus = found.corpus
     idf = found.lexical.idf(token)
     score = bm25.term_score(tf, doc_len, idf=idf, avg_doc_len=corpus.avg_doc_len)

@@ -100,7 +100,7 @@ def rank(
     watch.lap("lexical")
     walk = expand(connection, seeds.tolist(), max_hops=config.max_hops, hub_limit=config.hub_limit)
     watch.lap("graph")
-    years = papers.years(connection, walk.docs)
+    years = lexical.columns.years_of(walk.docs)
     bm25 = lexical.scores(walk.docs)
     blend = merge.blend(
         config,

@@ -62,8 +62,9 @@ class Corpus:
         docs, tfs = self.postings[term]
         if not len(docs):
             return []
-        terms = np.full(len(docs), term, dtype=np.int64)
-        return [tuple(b) for b in encode(terms, docs, tfs, np.zeros(1, np.int64), self.lens_of)]
+        keys = term << 32 | docs
+        rows = encode(keys, tfs, np.zeros(1, np.int64), self.lens_of)
+        return [(row[0] >> 32, row[0] & 0xFFFFFFFF, *row[1:]) for row in rows]
 
     def lens_of(self, docs: np.ndarray) -> np.ndarray:
         """Lengths of some documents."""

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from litstore import BM25Index, Paper, ingest
 from litstore import open as open_store
 from litstore.database import stats
+from litstore.database.columns import LENGTHS
 from litstore.errors import DamagedStoreError
-from litstore.index import lookup, postings, writer
-from litstore.index.postings import Block, decode, decode_lengths, encode
+from litstore.index import inverter, lookup, postings, writer
+from litstore.index.postings import Block, decode
 from litstore.text import ANALYZERS, tokenise
 
 PLAIN = ANALYZERS["plain"]
@@ -22,6 +23,11 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 def ints(values):
     return np.array(values, dtype=np.int64)
+
+
+def encode(terms, docs, tfs, runs, doc_lens):
+    rows = postings.encode(ints(terms) << 32 | docs, tfs, runs, doc_lens)
+    return (Block(row[0] >> 32, row[0] & 0xFFFFFFFF, *row[1:]) for row in rows)
 
 
 # Strategies
@@ -209,9 +215,9 @@ def test_row_that_contradicts_itself_is_damaged(row):
 @pytest.mark.parametrize("size", [0, 1, 4, 4095, 4097, 4092, 4100, 8192])
 def test_row_of_lengths_of_another_size_is_damaged(size):
     """256 numbers of four bytes: 1,024 bytes, not one more or less."""
-    assert (256,) == decode_lengths(b"\1" * 1024).shape
+    assert (256,) == LENGTHS.decode(b"\1" * 1024).shape
     with pytest.raises(DamagedStoreError, match="rebuild"):
-        decode_lengths(b"\1" * size)
+        LENGTHS.decode(b"\1" * size)
 
 
 ROW_DAMAGE = {
@@ -292,8 +298,8 @@ def change(connection, texts, new_texts, next_doc):
     into = [doc for doc, content in new_texts.items() if content is not None]
     delta = writer.apply(
         connection,
-        removed=(out, writer.analyse((texts[doc] for doc in out), PLAIN)),
-        added=(into, writer.analyse((new_texts[doc] for doc in into), PLAIN)),
+        removed=(out, inverter.invert((texts[doc] for doc in out), PLAIN)),
+        added=(into, inverter.invert((new_texts[doc] for doc in into), PLAIN)),
         next_doc=next_doc,
     )
     after = {**texts, **new_texts}
@@ -371,7 +377,7 @@ def test_any_history_of_changes_leaves_what_the_texts_imply(tiny_rows, steps):
             assert implied(texts) == stored(connection)
             check_overflow(connection, texts)
             stats.advance(connection, docs=0, tokens=0, citations=0, next_doc=next_doc)
-            lengths = lookup.read_doc_lens(connection, stats.read(connection))
+            lengths = LENGTHS.whole(connection, next_doc=stats.read(connection).next_doc)
             assert {d: len(tokenise(t)) for d, t in texts.items() if tokenise(t)} == {
                 int(d): int(lengths[d]) for d in np.flatnonzero(lengths)
             }

@@ -9,6 +9,7 @@ of its own, so an engine that is not installed costs nothing.
 
 from __future__ import annotations
 
+import gc
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -147,13 +148,12 @@ class LitStore(Engine):
 
     def build(self, corpus: Corpus, folder: Path) -> None:
         import litstore
-        from litstore.formats import jsonl
+        from litstore.reading_ahead import ReadAhead
 
-        with (
-            litstore.open(folder / "papers.db") as store,
-            jsonl.open_papers(str(corpus.papers)) as papers,
-        ):
-            store.load(papers, label=corpus.name)
+        # As the command `load` does it.
+        gc.disable()
+        with litstore.open(folder / "papers.db") as store:
+            store.load(ReadAhead(str(corpus.papers)), label=corpus.name)
             counted = store.stats()
         expected = (corpus.n_papers, corpus.n_tokens, corpus.n_terms)
         actual = (counted.corpus.n_docs, counted.corpus.total_tokens, counted.n_terms)

@@ -1,0 +1,116 @@
+"""Texts to inverted lists: which term stands in which of them, how often.
+
+Nothing here knows the store: a `Batch` can be made ahead, outside any transaction and in another
+process, and `litstore.index.writer` writes it.
+
+Where the compiled kernel is in use the analyzer `plain` and the counting are compiled too
+(`_inverter.c`); the result is the same, item for item.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import compress, count
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from litstore.index import kernel
+from litstore.text import Analyzer, tokenise
+
+Ints = NDArray[np.int64]
+
+_compiled: ModuleType | None
+try:
+    _compiled = import_module("litstore.index._inverter")
+except ImportError:
+    _compiled = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Inverted lists of some texts, not yet tied to document numbers or term numbers.
+
+    vocabulary: the distinct terms, in order of first occurrence. starts: int64 array of shape
+    (n_terms + 1,), where each term's entries begin. texts: int32 array of shape (n,), which text an
+    entry speaks of, ascending within a term. tfs: int32 array of shape (n,), how often the term
+    stands there. doc_lens: int64 array of shape (n_texts,), tokens of each text.
+    """
+
+    vocabulary: list[str]
+    starts: Ints
+    texts: NDArray[np.int32]
+    tfs: NDArray[np.int32]
+    doc_lens: Ints
+
+    def only(self, keep: NDArray[np.bool_]) -> Batch:
+        """Return the same without some of the texts, and without the terms of these alone.
+
+        keep: bool array of shape (n_texts,).
+        """
+        kept = keep[self.texts]
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        held = np.diff(starts) > 0
+        place = np.cumsum(keep) - 1
+        return Batch(
+            list(compress(self.vocabulary, held.tolist())),
+            starts[np.append(held, True)],
+            place[self.texts[kept]].astype(np.int32),
+            self.tfs[kept],
+            self.doc_lens[keep],
+        )
+
+    def packed(self) -> tuple[Any, ...]:
+        """The same as texts and bytes, for another process; see `unpacked`."""
+        arrays = (self.starts, self.texts, self.tfs, self.doc_lens)
+        return (self.vocabulary, *(array.tobytes() for array in arrays))
+
+
+def unpacked(parts: Sequence[Any]) -> Batch:
+    """Return the batch of what `Batch.packed` returned."""
+    vocabulary, starts, texts, tfs, doc_lens = parts
+    return Batch(
+        vocabulary,
+        np.frombuffer(starts, dtype=np.int64),
+        np.frombuffer(texts, dtype=np.int32),
+        np.frombuffer(tfs, dtype=np.int32),
+        np.frombuffer(doc_lens, dtype=np.int64),
+    )
+
+
+def invert(texts: Iterable[str], analyzer: Analyzer) -> Batch:
+    """Analyse texts and count their terms."""
+    if kernel.active() == "c" and _compiled is not None and analyzer.name == "plain":
+        return unpacked(_compiled.invert(list(texts), tokenise, None))
+    return _invert(texts, analyzer)
+
+
+def _invert(texts: Iterable[str], analyzer: Analyzer) -> Batch:
+    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    terms: list[int] = []
+    tfs: list[int] = []
+    sizes: list[int] = []
+    doc_lens: list[int] = []
+    for content in texts:
+        tokens = analyzer(content)
+        counts = Counter(tokens)
+        terms.extend(map(numbers.__getitem__, counts))
+        tfs.extend(counts.values())
+        sizes.append(len(counts))
+        doc_lens.append(len(tokens))
+    by_entry = np.array(terms, dtype=np.int64)
+    order = np.argsort(by_entry, kind="stable")
+    of_text = np.repeat(np.arange(len(sizes), dtype=np.int32), np.array(sizes, dtype=np.int64))
+    df = np.bincount(by_entry, minlength=len(numbers))
+    return Batch(
+        list(numbers),
+        np.concatenate([[0], np.cumsum(df)]).astype(np.int64),
+        of_text[order],
+        np.array(tfs, dtype=np.int32)[order],
+        np.array(doc_lens, dtype=np.int64),
+    )

@@ -1,0 +1,228 @@
+"""Reading a file in another process while the store is being written in this one.
+
+The other process opens the file, checks, hashes and analyses its records and sends whole batches
+through a pipe; it knows nothing of the store. Two cores then share a bulk load about evenly.
+
+Frames on the pipe are a letter, a length and a payload: progress, batch, error, end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import msgspec
+import numpy as np
+
+from litstore import preparation
+from litstore.citations.edges import Linked
+from litstore.errors import InputError, LitstoreError, RecordError
+from litstore.formats import jsonl
+from litstore.index import inverter, kernel
+from litstore.preparation import Incoming, Prepared, Tally
+from litstore.text import ANALYZERS
+
+WORTH_BYTES: Final = 8 * 1024 * 1024
+"""A smaller file is read sooner than another process has started."""
+
+_FRAME: Final = struct.Struct("<cQ")
+_NUMBERS: Final = struct.Struct("<QQ")
+_PROGRESS, _BATCH, _ERROR, _END = b"p", b"b", b"e", b"z"
+
+
+class ReadAhead:
+    """A file of papers, prepared by another process; `litstore.Store.load` takes it like papers.
+
+    path: of the file. on_progress: called, from a thread of its own, with the bytes (as stored)
+    and the records read since the last call.
+    """
+
+    def __init__(self, path: str, *, on_progress: Callable[[int, int], None] | None = None) -> None:
+        self.path = path
+        self._on_progress = on_progress or (lambda _bytes, _records: None)
+
+    @staticmethod
+    def worth_it(path: str) -> bool:
+        """Whether the file is large, and there is a second processor to read it with."""
+        try:
+            n_processors = len(os.sched_getaffinity(0))
+        except AttributeError:
+            n_processors = os.cpu_count() or 1
+        try:
+            return n_processors > 1 and Path(path).stat().st_size >= WORTH_BYTES
+        except (OSError, ValueError):
+            return False
+
+    def batches(self, analyzer: str, *, max_papers: int) -> Iterator[Prepared]:
+        """Yield batches analysed with the analyzer of this name.
+
+        Raises InputError if the file cannot be read, after the batches before.
+        """
+        task = {
+            "path": self.path,
+            "analyzer": analyzer,
+            "max_papers": max_papers,
+            "kernel": kernel.active(),
+        }
+        root = str(Path(__file__).parent.parent)
+        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        with subprocess.Popen(  # noqa: S603 (our own module)
+            [sys.executable, "-m", "litstore.reading_ahead", json.dumps(task)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            env=environment,
+        ) as process:
+            try:
+                yield from self._received(process)
+            finally:
+                process.kill()
+
+    def _received(self, process: subprocess.Popen[bytes]) -> Iterator[Prepared]:
+        assert process.stdout is not None  # noqa: S101 (for the type checker: it is a pipe)
+        frames: queue.Queue[tuple[bytes, bytes]] = queue.Queue(maxsize=1)
+        stopped = threading.Event()
+        reader = threading.Thread(
+            target=self._receive, args=(process.stdout, frames, stopped), daemon=True
+        )
+        reader.start()
+        try:
+            while True:
+                kind, payload = frames.get()
+                if kind == _BATCH:
+                    yield _decoded(payload)
+                elif kind == _ERROR:
+                    raise InputError(payload.decode(), source=self.path)
+                elif kind == _END:
+                    return
+                else:
+                    raise InputError(
+                        f"the process that reads {self.path} ended; what was loaded stays, run "
+                        "the same command again",
+                        source=self.path,
+                    )
+        finally:
+            stopped.set()
+            process.kill()
+            with suppress(queue.Empty):
+                frames.get_nowait()
+            reader.join()
+
+    def _receive(
+        self,
+        pipe: BinaryIO,
+        frames: queue.Queue[tuple[bytes, bytes]],
+        stopped: threading.Event,
+    ) -> None:
+        """Take frames off the pipe as they come, so that the other process can go on."""
+        while not stopped.is_set():
+            head = pipe.read(_FRAME.size)
+            if len(head) < _FRAME.size:
+                frames.put((b"", b""))
+                return
+            kind, size = _FRAME.unpack(head)
+            payload = pipe.read(size)
+            if kind == _PROGRESS:
+                self._on_progress(*_NUMBERS.unpack(payload))
+                continue
+            frames.put((kind, payload))
+            if kind in (_ERROR, _END):
+                return
+
+
+def _encoded(prepared: Prepared) -> bytes:
+    tally = prepared.tally
+    return msgspec.msgpack.encode(
+        (
+            prepared.rows,
+            prepared.authors,
+            prepared.identifiers,
+            [
+                (links.ids, links.sizes.tobytes(), links.at.tobytes())
+                for links in (prepared.references, prepared.citations)
+            ],
+            prepared.batch.packed(),
+            (tally.read, tally.failed, tally.odd_years, tally.repeated_same, tally.repeated_other),
+            [(error.reason, error.source, error.line) for error in tally.errors],
+        )
+    )
+
+
+def _decoded(payload: bytes) -> Prepared:
+    rows, authors, identifiers, links, batch, counts, errors = msgspec.msgpack.decode(payload)
+    references, citations = (
+        Linked(ids, np.frombuffer(sizes, np.int32), np.frombuffer(at, np.int32))
+        for ids, sizes, at in links
+    )
+    found = [RecordError(reason, source=source, line=line) for reason, source, line in errors]
+    tally = Tally(*counts)
+    tally.errors = found
+    return Prepared(
+        rows, authors, identifiers, references, citations, inverter.unpacked(batch), tally
+    )
+
+
+def _send(pipe: BinaryIO, kind: bytes, payload: bytes = b"") -> None:
+    pipe.write(_FRAME.pack(kind, len(payload)))
+    pipe.write(payload)
+    pipe.flush()
+
+
+def _read(task: dict[str, Any], pipe: BinaryIO) -> None:
+    """What the other process does."""
+    kernel.select(task["kernel"])
+    analyzer = ANALYZERS[task["analyzer"]]
+
+    n_records = 0
+
+    def on_bytes(more: int) -> None:
+        nonlocal n_records
+        _send(pipe, _PROGRESS, _NUMBERS.pack(more, n_records))
+        n_records = 0
+
+    def counted(papers: Iterable[Incoming]) -> Iterator[Incoming]:
+        nonlocal n_records
+        for paper in papers:
+            n_records += 1
+            yield paper
+
+    try:
+        with jsonl.open_papers(task["path"], on_bytes=on_bytes) as papers:
+            for batch, tally in preparation.batches(counted(papers), max_papers=task["max_papers"]):
+                prepared = preparation.prepare(batch, tally, analyzer)
+                batch.clear()
+                _send(pipe, _BATCH, _encoded(prepared))
+        _send(pipe, _END)
+    except LitstoreError as error:
+        _send(pipe, _ERROR, str(error).encode())
+    except MemoryError:
+        _send(pipe, _ERROR, b"not enough memory to read the file")
+
+
+def main() -> None:
+    """Read the file that the first argument names, as JSON, and write frames to stdout."""
+    import gc
+
+    # An interrupt is for the process that writes; this one ends with its pipe.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Papers hold no cycles, and looking for some takes a fifth of the time.
+    gc.disable()
+    pipe = sys.stdout.buffer
+    with suppress(BrokenPipeError):
+        _read(json.loads(sys.argv[1]), pipe)
+    # Whatever is left in the buffer has no reader.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()
