@@ -68,6 +68,8 @@ class Database:
         self._engine = create_engine(
             "sqlite+pysqlite://",
             creator=self.connect,
+            # Every transaction is ended by whoever began it.
+            pool_reset_on_return=None,
             **(
                 {"poolclass": StaticPool}
                 if path == MEMORY
@@ -219,7 +221,8 @@ def _check_constraints(raw: sqlite3.Connection, check: bool) -> None:
 
 def _emit_begin(connection: Connection) -> None:
     statement = connection.get_execution_options().get(_BEGIN, "BEGIN")
-    connection.exec_driver_sql(statement)
+    # A search runs this once: through the layers above it would take longer than the statement.
+    raw_connection(connection).execute(statement)
 
 
 def explanation(error: sqlite3.Error, path: str) -> StoreError:
