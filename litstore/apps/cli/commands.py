@@ -34,6 +34,7 @@ HOMES: Final = {
     "rebuild": "litstore.apps.cli.corpus",
     "delete": "litstore.apps.cli.corpus",
     "db": "litstore.apps.cli.db",
+    "doctor": "litstore.apps.cli.doctor",
     "bench": "litstore.apps.cli.bench",
 }
 
