@@ -36,6 +36,8 @@ READ_WAIT_S: Final = 5.0
 WRITE_WAIT_S: Final = 60.0
 """How long a writer waits for another; a bulk load holds the lock for a second or two at once."""
 
+WORTH_MOVING_BYTES: Final = 8 * 1024 * 1024
+
 _SETTINGS: Final = (
     f"busy_timeout = {int(READ_WAIT_S * 1000)}",
     "foreign_keys = ON",
@@ -187,9 +189,10 @@ class Database:
     def checkpoint(self) -> None:
         """Move the write-ahead log into the file, as far as readers and the disk's space let it.
 
-        What it holds is committed; where it cannot be moved now, a later checkpoint does it.
+        What it holds is committed; where it cannot be moved now, a later checkpoint does it. A
+        short one is left alone: SQLite moves it by itself, and when the store is closed.
         """
-        if self.read_only or self.path == MEMORY:
+        if self.read_only or self.path == MEMORY or self._log_bytes() < WORTH_MOVING_BYTES:
             return
         with (
             suppress(StoreLockedError, StoreFullError),
@@ -202,6 +205,12 @@ class Database:
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             finally:
                 raw.execute(f"PRAGMA busy_timeout = {int(READ_WAIT_S * 1000)}")
+
+    def _log_bytes(self) -> int:
+        try:
+            return os.stat(f"{self._file}-wal").st_size  # noqa: PTH116
+        except OSError:
+            return 0
 
     def close(self) -> None:
         """Close every connection; the database cannot be used afterwards."""

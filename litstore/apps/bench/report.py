@@ -20,7 +20,8 @@ measured   the time of one search call inside each engine's own process, warm: p
            litstore's, as far as the engine's formula permits; overlap: share of papers in common.
 index      size: what finds papers, not the papers; build: from ready tokens, but for litstore from
            the JSONL file, storing papers and citations too. peak: resident memory.
-not        relevance; several searches at once; a cold disk; updates; text that is not ASCII words
+changes    to a copy of the store: each is one committed transaction, its median over rounds.
+not        relevance; several searches at once; a cold disk; text that is not ASCII words
            (unless the corpus is yours); engines over a network. Queries are cut from titles, so
            each has at least one good answer."""
 
@@ -116,6 +117,13 @@ def first_queries(rows: Sequence[dict[str, Any]]) -> Table:
     ]  # fmt: skip
 
 
+def changes(rows: Sequence[dict[str, Any]]) -> Table:
+    """The table of changes to a store that is there, in ms."""
+    return ("change", "rounds", "cpu", "wall"), [
+        (row["what"], row["rounds"], _short(row["cpu_ms"]), _short(row["wall_ms"])) for row in rows
+    ]
+
+
 def growth(results: Sequence[dict[str, Any]]) -> Table:
     """Several sizes side by side: mean and p95 CPU in ms, then bytes and load by paper."""
     sizes = [result["corpus"]["n_papers"] for result in results]
@@ -134,6 +142,8 @@ def growth(results: Sequence[dict[str, Any]]) -> Table:
             cells.setdefault(f"{row['index']} papers/s", {})[size] = rate
         for row in result["first_queries"]:
             cells.setdefault(f"{row['engine']} first cpu", {})[size] = _short(row["cpu_ms"])
+        for row in result["changes"]:
+            cells.setdefault(f"{row['what']} cpu", {})[size] = _short(row["cpu_ms"])
     return columns, [
         (what, *(found.get(size, "") for size in sizes)) for what, found in cells.items()
     ]

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from litstore.apps.bench import build, fresh, measure, prepared
+from litstore.apps.bench import additions, build, fresh, measure, prepared
 from litstore.apps.bench.engines import BASE, TWO_PASS, Engine, UnavailableError, table
 from litstore.apps.bench.prepared import Corpus
 from litstore.errors import ConfigError
@@ -33,7 +33,8 @@ class Options:
     """What to measure.
 
     engines: names of engines. ks: how many papers a search returns. seed: of queries and of the
-    bootstrap. fresh: whether first queries are timed. rebuild: build also what is there.
+    bootstrap. fresh: whether first queries and changes are timed. rebuild: build also what is
+    there.
     """
 
     engines: tuple[str, ...]
@@ -82,6 +83,7 @@ def run(corpus: Corpus, options: Options, listener: Listener) -> dict[str, Any]:
             )
         ]  # fmt: skip
     first = _first_queries(engines, corpus, queries, listener, skipped) if options.fresh else []
+    changes = _changes(corpus, listener, skipped) if options.fresh else []
     return {
         "corpus": corpus.facts(),
         "n_queries": len(queries),
@@ -89,6 +91,7 @@ def run(corpus: Corpus, options: Options, listener: Listener) -> dict[str, Any]:
         "searches": searches,
         "indexes": indexes,
         "first_queries": first,
+        "changes": changes,
         "skipped": [{"engine": name, "reason": reason} for name, reason in skipped.items()],
     }  # fmt: skip
 
@@ -150,6 +153,16 @@ def _searches(
         }
         for running, taken in zip(workers, timings, strict=True)
     ]
+
+
+def _changes(corpus: Corpus, listener: Listener, skipped: dict[str, str]) -> list[dict[str, Any]]:
+    listener.tell("timing additions to a copy of the store, and deletions")
+    engine = table()[BASE]
+    rows: list[dict[str, Any]] = []
+    with _skipping(engine, listener, skipped):
+        found = additions.measure(engine, corpus, build.folder_of(engine, corpus))
+        rows.extend(asdict(change) for change in found)
+    return rows
 
 
 def _first_queries(

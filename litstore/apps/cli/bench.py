@@ -18,7 +18,7 @@ from litstore.apps.cli.output import envelope, note, printable, say, table
 from litstore.errors import ConfigError
 
 DEFAULT_PAPERS = 100_000
-_TEXT_COLUMNS = {"engine", "index", "version", "made_by", "what"}
+_TEXT_COLUMNS = {"engine", "index", "change", "version", "made_by", "what"}
 
 
 def _names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[str] | None:
@@ -98,7 +98,7 @@ def _sizes(_ctx: click.Context, _param: click.Parameter, value: str | None) -> l
     "--fresh/--no-fresh",
     default=True,
     show_default=True,
-    help="Also time the first query of a process.",
+    help="Also time the first query of a process, and changes to the store.",
 )
 @click.option("--rebuild", is_flag=True, help="Build indexes anew that are kept from before.")
 @json_option
@@ -179,6 +179,9 @@ def _print_result(result: dict[str, Any]) -> None:
     if result["first_queries"]:
         say("first query in a fresh process (ms)")
         _print_table(report.first_queries(result["first_queries"]))
+    if result["changes"]:
+        say("changes to the store (ms)")
+        _print_table(report.changes(result["changes"]))
     for row in result["skipped"]:
         say(printable(f"not measured: {row['engine']}: {row['reason']}"))
     remarks = {row["engine"]: row["remark"] for row in result["searches"]}
