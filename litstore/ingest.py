@@ -77,6 +77,7 @@ def load(
     for prepared in _prepared(incoming, analyzer):
         new, updated = _commit(database, prepared, event, numbers, report)
         _add(report, prepared, new, updated)
+        del prepared
         if on_batch:
             on_batch(report)
     return report

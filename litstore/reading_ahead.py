@@ -90,7 +90,7 @@ class ReadAhead:
 
     def _received(self, process: subprocess.Popen[bytes]) -> Iterator[Prepared]:
         assert process.stdout is not None  # noqa: S101 (for the type checker: it is a pipe)
-        frames: queue.Queue[tuple[bytes, bytes]] = queue.Queue(maxsize=1)
+        frames: queue.Queue[tuple[bytes, list[bytes]]] = queue.Queue(maxsize=1)
         stopped = threading.Event()
         reader = threading.Thread(
             target=self._receive, args=(process.stdout, frames, stopped), daemon=True
@@ -100,9 +100,10 @@ class ReadAhead:
             while True:
                 kind, payload = frames.get()
                 if kind == _BATCH:
+                    # Nothing here holds on to a batch while the next one is made.
                     yield _decoded(payload)
                 elif kind == _ERROR:
-                    raise InputError(payload.decode(), source=self.path)
+                    raise InputError(payload.pop().decode(), source=self.path)
                 elif kind == _END:
                     return
                 else:
@@ -121,21 +122,22 @@ class ReadAhead:
     def _receive(
         self,
         pipe: BinaryIO,
-        frames: queue.Queue[tuple[bytes, bytes]],
+        frames: queue.Queue[tuple[bytes, list[bytes]]],
         stopped: threading.Event,
     ) -> None:
         """Take frames off the pipe as they come, so that the other process can go on."""
         while not stopped.is_set():
             head = pipe.read(_FRAME.size)
             if len(head) < _FRAME.size:
-                frames.put((b"", b""))
+                frames.put((b"", []))
                 return
             kind, size = _FRAME.unpack(head)
             payload = pipe.read(size)
             if kind == _PROGRESS:
                 self._on_progress(*_NUMBERS.unpack(payload))
                 continue
-            frames.put((kind, payload))
+            frames.put((kind, [payload]))
+            del payload
             if kind in (_ERROR, _END):
                 return
 
@@ -158,8 +160,9 @@ def _encoded(prepared: Prepared) -> bytes:
     )
 
 
-def _decoded(payload: bytes) -> Prepared:
-    rows, authors, identifiers, links, batch, counts, errors = msgspec.msgpack.decode(payload)
+def _decoded(payload: list[bytes]) -> Prepared:
+    """Unpack a batch; the list is emptied."""
+    rows, authors, identifiers, links, batch, counts, errors = msgspec.msgpack.decode(payload.pop())
     references, citations = (
         Linked(ids, np.frombuffer(sizes, np.int32), np.frombuffer(at, np.int32))
         for ids, sizes, at in links
@@ -201,7 +204,10 @@ def _read(task: dict[str, Any], pipe: BinaryIO) -> None:
             for batch, tally in preparation.batches(counted(papers), max_papers=task["max_papers"]):
                 prepared = preparation.prepare(batch, tally, analyzer)
                 batch.clear()
-                _send(pipe, _BATCH, _encoded(prepared))
+                payload = _encoded(prepared)
+                del prepared
+                _send(pipe, _BATCH, payload)
+                del payload
         _send(pipe, _END)
     except LitstoreError as error:
         _send(pipe, _ERROR, str(error).encode())

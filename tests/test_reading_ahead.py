@@ -178,7 +178,7 @@ def test_a_batch_survives_the_pipe():
     ]
     tally = preparation.Tally(read=2)
     prepared = preparation.prepare(papers, tally, preparation_analyzer())
-    again = reading_ahead._decoded(reading_ahead._encoded(prepared))
+    again = reading_ahead._decoded([reading_ahead._encoded(prepared)])
     assert [list(row) for row in prepared.rows] == again.rows
     assert again.authors == prepared.authors
     assert [[tuple(pair) for pair in pairs] for pairs in again.identifiers] == prepared.identifiers

@@ -30,7 +30,11 @@ WHERE term IN (SELECT value FROM json_each(?))
 
 SMALL_ROW_BYTES: Final = 1024
 """New documents are packed together with a term's last row only while that is smaller than this:
-so adding one paper rewrites little, and a bulk load does not read the index back."""
+so adding one paper rewrites little."""
+BULK_ROW_BYTES: Final = 256
+BULK_DOCS: Final = 5_000
+"""The same for a batch of this many documents or more, which fills rows of its own: a bulk load
+does not read the index back again and again."""
 
 # Keys are term_no << 32 | doc. The row of a term that covers a document is the last one that starts
 # at or before it; a document before all of them belongs to the first. A row asked for only because
@@ -54,7 +58,7 @@ FROM (
     GROUP BY 1
 ) k
 CROSS JOIN posting_blocks b ON b.block = k.block
-WHERE NOT k.only_appended OR length(b.tfs) + coalesce(length(b.offsets), 0) < {SMALL_ROW_BYTES}
+WHERE NOT k.only_appended OR length(b.tfs) + coalesce(length(b.offsets), 0) < :small_bytes
 ORDER BY b.block
 """
 
@@ -113,7 +117,7 @@ def apply(
     into = _flatten(*added, numbers)
     # Lengths first: rows of postings carry bounds that are made from them.
     _write_lengths(connection, removed, added)
-    _write_postings(connection, out, into, next_doc)
+    _write_postings(connection, out, into, next_doc, len(added[0]))
     _write_doc_freqs(connection, removed[1], added[1], numbers)
     return int(added[1].doc_lens.sum() - removed[1].doc_lens.sum())
 
@@ -154,8 +158,10 @@ class _Rows:
     is_last: NDArray[np.bool_]
 
 
-def _write_postings(connection: Connection, out: _Flat, into: _Flat, next_doc: int) -> None:
-    rows = _touched_rows(connection, out, into, next_doc)
+def _write_postings(
+    connection: Connection, out: _Flat, into: _Flat, next_doc: int, n_docs: int
+) -> None:
+    rows = _touched_rows(connection, out, into, next_doc, n_docs)
     held = decode(rows.blocks)
     terms = (rows.keys >> 32)[held.rows] if rows.blocks else held.rows
     stored = _Flat((terms << 32) | held.docs, held.tfs.astype(np.int32))
@@ -169,16 +175,23 @@ def _write_postings(connection: Connection, out: _Flat, into: _Flat, next_doc: i
     _write_overflow(connection, stored.keys[~keep & (stored.tfs == TF_ESCAPE)], into)
 
 
-def _touched_rows(connection: Connection, out: _Flat, into: _Flat, next_doc: int) -> _Rows:
-    """Read the rows that must be written anew."""
+def _touched_rows(
+    connection: Connection, out: _Flat, into: _Flat, next_doc: int, n_docs: int
+) -> _Rows:
+    """Read the rows that must be written anew, for a batch of `n_docs` documents."""
     arrived = into.docs >= next_doc
     changed = np.unique(np.concatenate([out.keys, into.keys[~arrived]]))
     appended = _distinct(into.keys[arrived] | LAST_DOC)
+    small = BULK_ROW_BYTES if n_docs >= BULK_DOCS else SMALL_ROW_BYTES
     found = (
         raw_connection(connection)
         .execute(
             TOUCHED_BLOCKS_SQL,
-            {"changed": rows_as_json(changed), "appended": rows_as_json(appended)},
+            {
+                "changed": rows_as_json(changed),
+                "appended": rows_as_json(appended),
+                "small_bytes": small,
+            },
         )
         .fetchall()
     )

@@ -342,11 +342,9 @@ STEPS = st.lists(
 def tiny_rows(monkeypatch):
     """At most 4 postings or 8 slots a row, fewer than 3 postings with 4-byte offsets; appended
     documents are packed together with a row of less than 8 bytes."""
-    small = f"< {writer.SMALL_ROW_BYTES}"
-    assert writer.TOUCHED_BLOCKS_SQL.count(small) == 1
-    monkeypatch.setattr(
-        writer, "TOUCHED_BLOCKS_SQL", writer.TOUCHED_BLOCKS_SQL.replace(small, "< 8")
-    )
+    monkeypatch.setattr(writer, "SMALL_ROW_BYTES", 8)
+    monkeypatch.setattr(writer, "BULK_ROW_BYTES", 4)
+    monkeypatch.setattr(writer, "BULK_DOCS", 6)
     monkeypatch.setattr(postings, "BLOCK_POSTINGS", 4)
     monkeypatch.setattr(postings, "BLOCK_SPAN", 8)
     monkeypatch.setattr(postings, "SMALL", 3)
