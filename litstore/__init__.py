@@ -6,6 +6,7 @@ is how data flows through the package, and in which order its parts are met::
     write   formats -> ingest -> database.papers -> index, citations
     read    query -> text -> index (BM25 hits: the seed set) -> citations (at most 2 hops)
                   -> ranking.merge -> RetrievalResult -> querylog
+    judge   qrels + runs -> evaluation (measures, intervals); it never calls the searcher
     front   apps.cli sits on top
 
 Each folder opens by saying which question it answers. The everyday names are here::

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from litstore.database.stats import StoreStats
     from litstore.ingest import LoadReport
     from litstore.preparation import Incoming
+    from litstore.querylog.judgments import Judgments
     from litstore.reading_ahead import ReadAhead
     from litstore.verify import Problem
 
@@ -197,6 +198,13 @@ class Store:
     def query_log(self) -> QueryLog:
         """The log of every search."""
         return self._query_log
+
+    @property
+    def judgments(self) -> Judgments:
+        """What people judged relevant to which query."""
+        from litstore.querylog.judgments import Judgments
+
+        return Judgments(self.database)
 
     def verify(self, *, on_papers: Callable[[int], None] | None = None) -> list[Problem]:
         """Recompute everything from the papers; return the first differences, [] if none.

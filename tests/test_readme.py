@@ -56,20 +56,25 @@ def shell(folder: Path, script: str) -> str:
     return done.stdout
 
 
-def test_the_tour_prints_what_the_readme_says(folder: Path) -> None:
-    """Every command of the tour, in order, gives the output printed below it."""
+@pytest.fixture(scope="module")
+def tour(folder: Path) -> list[tuple[str, str, str]]:
+    """Each command of the tour, what is printed below it, and what it printed now, in order."""
     steps = [
-        step
+        step.partition("\n")
         for block in blocks("console")
         for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
     ]
-    assert len(steps) == 7
-    for step in steps:
-        command, _, expected = step.partition("\n")
-        actual = shell(folder, command)
+    return [(command, expected, shell(folder, command)) for command, _, expected in steps]
+
+
+def test_the_tour_prints_what_the_readme_says(tour: list[tuple[str, str, str]]) -> None:
+    """Every command of the tour, in order, gives the output printed below it."""
+    assert len(tour) == 8
+    for command, expected, actual in tour:
         assert matches(expected, actual), f"$ {command}\n{actual}"
 
 
+@pytest.mark.usefixtures("tour")
 def test_the_python_example_prints_what_the_readme_says(folder: Path) -> None:
     """The Python example runs on the tour's store and prints the block below it."""
     (folder / "example.py").write_text(blocks("python")[0], encoding="utf-8")
@@ -77,6 +82,7 @@ def test_the_python_example_prints_what_the_readme_says(folder: Path) -> None:
     assert shell(folder, f"{sys.executable} example.py") == expected
 
 
+@pytest.mark.usefixtures("tour")
 def test_the_sql_examples_agree_with_the_search(folder: Path) -> None:
     """BM25 in plain SQL is the engine's BM25, through `litstore sql` and the stock shell."""
     statement = blocks("sql")[0]

@@ -31,7 +31,7 @@ from litstore.errors import (
 )
 from litstore.text import ANALYZERS
 
-REVISIONS: Final = ("0001", "0002")
+REVISIONS: Final = ("0001", "0002", "0003")
 """Every released schema revision, oldest first; a test compares it with the migrations."""
 HEAD: Final = REVISIONS[-1]
 

@@ -28,7 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import SchemaItem
 
-from litstore.database.layout import BLOCK_POSTINGS, BLOCK_SPAN, COLUMN_BITS, LAST_DOC
+from litstore.database.layout import BLOCK_POSTINGS, BLOCK_SPAN
+from litstore.database.unpacking import DOC_LENGTHS_VIEW, POSTINGS_VIEW
 
 metadata: Final = MetaData(
     naming_convention={
@@ -319,57 +320,36 @@ query_log_hits: Final = _table(
     rowid=False,
 )
 
+judged_queries: Final = _table(
+    "judged_queries",
+    "Queries with relevance judgments.",
+    _key("query_no", "internal number"),
+    Column("query_id", Text, nullable=False, unique=True, comment="what qrels files call it"),
+    _text("query", "its words, blanks made single"),
+    rowid=True,
+)
+Index(None, judged_queries.c.query)
 
-def _hex_digit(expression: str, position: int) -> str:
-    return f"(instr('0123456789ABCDEF', substr({expression}, {position}, 1)) - 1)"
+# By public id and without a reference: a judgment outlives its paper, and may come before it.
+paper_judgments: Final = _table(
+    "paper_judgments",
+    "Relevance judgments: one row per query, paper and judge.",
+    Column(
+        "query_no",
+        Integer,
+        ForeignKey("judged_queries.query_no", ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+        comment="the query",
+    ),
+    Column("paper_id", Text, primary_key=True, comment="the paper, by its public id"),
+    Column("judge", Text, primary_key=True, comment="who judged"),
+    _integer("grade", "0 = not relevant, higher = more relevant"),
+    _text("note", "what the judge noted; NULL where nothing", null=True),
+    _text("judged_at", "UTC"),
+    rowid=False,
+)
 
-
-def _little_endian(blob: str, start: str, width: int) -> str:
-    """SQL that reads `width` bytes of `blob` from the 1-based byte `start` as a whole number."""
-    digits = f"hex(substr({blob}, {start}, {width}))"
-    return " + ".join(
-        f"{_hex_digit(digits, 2 * byte + 1 + low)} * {256**byte * (1 if low else 16)}"
-        for byte in range(width)
-        for low in (0, 1)
-    )
-
-
-# The order terms, blocks, integers, papers is the only one that is not absurd: each list is decoded
-# once. CROSS JOIN would fix it, but would also force every table that a query names before the view
-# to come first, and decode the lists once for each of its rows. Two things keep the planner to it,
-# wherever a query names the view. CAST hides that `paper_id` has an index, by which it would look
-# up each paper of another table. And `likelihood` tells it that a term has few rows and slots; it
-# cannot know without ANALYZE, and would rather save a sort by reading another table in order of id.
-# Read without a term, the rows come first and their terms by number. (The conditions hold anyway;
-# measured on SQLite 3.40 and 3.54, with and without ANALYZE.)
-_POSTINGS_VIEW = f"""
-SELECT t.term AS term,
-       CAST(p.id AS TEXT) AS paper_id,
-       CASE substr(b.tfs, i.n + 1, 1)
-         WHEN x'FF' THEN (SELECT o.tf FROM posting_overflow o
-                          WHERE o.term_no = t.term_no AND o.doc = p.doc)
-         ELSE {_little_endian("b.tfs", "i.n + 1", 1)}
-       END AS tf
-FROM terms t
-JOIN posting_blocks b
-  ON b.block BETWEEN t.term_no << 32 AND (t.term_no << 32) + {LAST_DOC}
-  AND b.block >> 32 = t.term_no
-  AND likelihood(b.n_slots > 0, 0.0001)
-JOIN integers i ON likelihood(i.n < b.n_slots, 0.0001)
-JOIN papers p ON p.doc = (b.block & {LAST_DOC}) + CASE b.offset_width
-    WHEN 2 THEN {_little_endian("b.offsets", "i.n * 2 + 1", 2)}
-    WHEN 4 THEN {_little_endian("b.offsets", "i.n * 4 + 1", 4)}
-    ELSE i.n
-  END
-WHERE substr(b.tfs, i.n + 1, 1) <> x'00'
-"""
-
-_DOC_LENGTHS_VIEW = f"""
-SELECT p.id AS paper_id,
-       {_little_endian("b.lengths", "(p.doc & 255) * 4 + 1", 4)} AS doc_len
-FROM papers p
-JOIN doc_length_blocks b ON b.block = p.doc >> {COLUMN_BITS}
-"""
 
 VIEWS: Final[dict[str, str]] = {
     "authors": """
@@ -399,8 +379,13 @@ SELECT p.id AS paper_id, d.n_references, d.n_cited_by
 FROM citation_degrees d
 JOIN papers p ON p.doc = d.doc
 """,
-    "postings": _POSTINGS_VIEW,
-    "doc_lengths": _DOC_LENGTHS_VIEW,
+    "postings": POSTINGS_VIEW,
+    "doc_lengths": DOC_LENGTHS_VIEW,
+    "judgments": """
+SELECT q.query_id, q.query, j.paper_id, j.grade, j.judge, j.note, j.judged_at
+FROM judged_queries q
+JOIN paper_judgments j ON j.query_no = q.query_no
+""",
 }
 """View name to its SELECT. `postings` is one flat SELECT on purpose: behind a UNION the constraint
 on `term` would not reach the blocks, and a BM25 query would decode the whole index."""
@@ -439,6 +424,15 @@ VIEW_COLUMNS: Final[dict[str, dict[str, str]]] = {
     "doc_lengths": {
         "paper_id": "the paper",
         "doc_len": "tokens of its title and abstract",
+    },
+    "judgments": {
+        "query_id": "what qrels files call the query",
+        "query": "its words",
+        "paper_id": "the paper, which need not be in the store",
+        "grade": "0 = not relevant, higher = more relevant",
+        "judge": "who judged",
+        "note": "what the judge noted; NULL where nothing",
+        "judged_at": "UTC",
     },
 }
 

@@ -1,7 +1,7 @@
 """The query log: what was asked, what came back, and was it better or worse than before?
 
-`record` writes one row per search, synchronously, and never makes a search fail. Not useful for:
-changing how a search works.
+`record` writes one row per search, synchronously, and never makes a search fail; `judgments` keeps
+what people found relevant. Not useful for: changing how a search works.
 """
 
 from litstore.querylog.record import LoggedHit, LoggedQuery, QueryLog

@@ -97,7 +97,9 @@ class TestEveryCommand:
             ("neighbours", "p001"), ("postings", "sparsity"), ("stats",), ("verify",),
             ("rebuild",), ("delete", "p001"), ("sql", "SELECT 1 AS one"), ("log",),
             ("log", "list"), ("log", "status"), ("log", "off"), ("log", "on"), ("db", "path"),
-            ("db", "backup"), ("db", "upgrade"), ("load", "-"),
+            ("db", "backup"), ("db", "upgrade"), ("load", "-"), ("eval", "--demo"),
+            ("judge", "sparsity"), ("judgments",), ("judgments", "list"), ("judgments", "pool"),
+            ("judgments", "agreement"),
         ],
         ids=" ".join,
     )  # fmt: skip

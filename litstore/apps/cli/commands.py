@@ -35,6 +35,9 @@ HOMES: Final = {
     "delete": "litstore.apps.cli.corpus",
     "db": "litstore.apps.cli.db",
     "doctor": "litstore.apps.cli.doctor",
+    "eval": "litstore.apps.cli.eval",
+    "judge": "litstore.apps.cli.judge",
+    "judgments": "litstore.apps.cli.judgments",
     "bench": "litstore.apps.cli.bench",
 }
 
