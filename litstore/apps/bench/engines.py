@@ -151,7 +151,7 @@ class LitStore(Engine):
         from litstore.reading_ahead import ReadAhead
 
         # As the command `load` does it.
-        gc.disable()
+        gc.set_threshold(100_000, 20, 20)
         with litstore.open(folder / "papers.db") as store:
             store.load(ReadAhead(str(corpus.papers)), label=corpus.name)
             counted = store.stats()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -104,7 +103,7 @@ def load(files: tuple[str, ...], db: str | None, as_json: bool) -> int:
     if not any(name == "-" or Path(name).exists() for name in files):
         # Nothing to load: a misspelt name must not leave an empty store behind.
         raise InputError(f"cannot read {', '.join(files)}: no such file", source=files[0])
-    with litstore.open(db) as store, _no_search_for_cycles():
+    with litstore.open(db) as store:
         if store.path == MEMORY:
             raise ConfigError("a store in memory would be gone when this command ends; name a file")
         for name in files:
@@ -119,18 +118,6 @@ def load(files: tuple[str, ...], db: str | None, as_json: bool) -> int:
     if failures and not reports:
         return FAILURE
     return PARTIAL if failures or any(report.failed for _, report in reports) else OK
-
-
-@contextmanager
-def _no_search_for_cycles() -> Iterator[None]:
-    """Papers hold no cycles, and looking for some takes a fifth of the time of a load."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _load_file(store: litstore.Store, name: str, *, before: int) -> LoadReport:
