@@ -94,6 +94,7 @@ def open(
     *,
     read_only: bool | None = None,
     create: bool = True,
+    profile: str | None = None,
 ) -> Store:
     """Open the store at `path` and return it, ready for use; close it, or use it in a `with`.
 
@@ -102,13 +103,15 @@ def open(
     read_only: True never writes (and logs nothing); False insists on writing; None does what the
         file and its folder permit.
     create: make a new store if there is none; False raises NotAStoreError instead.
+    profile: build a new store's index by the recipe of this profile: "spec" (if None) or "lexical".
+        A store that is there must have that recipe, else ConfigError says how to change it.
 
     A store of an older schema is backed up beside itself, then upgraded. Raises NotAStoreError,
     NewerSchemaError, DamagedStoreError, ReadOnlyStoreError, StoreLockedError or MigrationError.
     """
     from litstore.store import Store
 
-    return Store.open(path, read_only=read_only, create=create)
+    return Store.open(path, read_only=read_only, create=create, profile=profile)
 
 
 def __getattr__(name: str) -> Any:

@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 from litstore import fields, preparation
 from litstore.citations import edges
 from litstore.citations.edges import Said
+from litstore.config import Recipe, find_profile
 from litstore.database import papers, stats
 from litstore.database.columns import YEARS
 from litstore.database.engine import Database
@@ -72,9 +73,8 @@ def load(
     with database.read() as connection:
         corpus = stats.read(connection)
     report.generation = corpus.generation
-    analyzer = stats.analyzer_of(corpus)
     numbers = DocNumbers()
-    for prepared in _prepared(incoming, analyzer):
+    for prepared in _prepared(incoming, corpus):
         new, updated = _commit(database, prepared, event, numbers, report)
         _add(report, prepared, new, updated)
         del prepared
@@ -83,12 +83,13 @@ def load(
     return report
 
 
-def _prepared(incoming: Iterable[Incoming] | ReadAhead, analyzer: Analyzer) -> Iterator[Prepared]:
+def _prepared(incoming: Iterable[Incoming] | ReadAhead, corpus: CorpusStats) -> Iterator[Prepared]:
+    analyzer = stats.analyzer_of(corpus)
     if isinstance(incoming, ReadAhead):
-        yield from incoming.batches(analyzer.name, max_papers=BATCH_PAPERS)
+        yield from incoming.batches(corpus.recipe, max_papers=BATCH_PAPERS)
         return
     for batch, tally in preparation.batches(incoming, max_papers=BATCH_PAPERS):
-        yield preparation.prepare(batch, tally, analyzer)
+        yield preparation.prepare(batch, tally, corpus.recipe, analyzer)
 
 
 def _add(report: LoadReport, prepared: Prepared, new: int, updated: int) -> None:
@@ -113,6 +114,9 @@ def _commit(
     # Document numbers are looked up in this very transaction: there is nothing left to enforce.
     with database.write(constraints=False) as connection:
         corpus = stats.read(connection)
+        if corpus.recipe != prepared.recipe:
+            # Another process has built the index by another recipe since.
+            prepared = prepared.by(corpus.recipe, stats.analyzer_of(corpus))
         numbers.begin(generation=corpus.generation, n_docs=corpus.n_docs)
         ids = prepared.ids
         known = {} if numbers.has_none(ids) else papers.find(connection, ids)
@@ -156,7 +160,7 @@ def _write(
     )
     added = [one.doc for one in written]
     replaced = [doc for doc in added if doc < corpus.next_doc]
-    removed = _texts_out(connection, replaced, stats.analyzer_of(corpus))
+    removed = _texts_out(connection, replaced, corpus.recipe, stats.analyzer_of(corpus))
     papers.write(connection, written, replaced=replaced, now=stats.utc_now())
     YEARS.put(connection, {one.doc: one.row[1] or 0 for one in written})
     tokens = writer.apply(
@@ -177,10 +181,10 @@ def _write(
 
 
 def _texts_out(
-    connection: Connection, docs: Sequence[int], analyzer: Analyzer
+    connection: Connection, docs: Sequence[int], recipe: Recipe, analyzer: Analyzer
 ) -> tuple[list[int], Batch]:
     """The indexed texts of these documents as they stand, to be taken out of the index."""
-    texts = papers.read_texts(connection, docs) if docs else {}
+    texts = papers.read_texts(connection, docs, recipe) if docs else {}
     return list(texts), inverter.invert(texts.values(), analyzer)
 
 
@@ -199,8 +203,9 @@ def delete(database: Database, ids: Iterable[str]) -> list[str]:
             return []
         corpus = stats.read(connection)
         docs = [key.doc for key in known.values()]
-        removed = _texts_out(connection, docs, stats.analyzer_of(corpus))
-        nothing: tuple[list[int], Batch] = ([], inverter.invert((), stats.analyzer_of(corpus)))
+        analyzer = stats.analyzer_of(corpus)
+        removed = _texts_out(connection, docs, corpus.recipe, analyzer)
+        nothing: tuple[list[int], Batch] = ([], inverter.invert((), analyzer))
         tokens = writer.apply(connection, removed=removed, added=nothing, next_doc=corpus.next_doc)
         deleted = {paper_id: key.doc for paper_id, key in known.items()}
         citations = edges.remove(connection, deleted)
@@ -213,15 +218,23 @@ def delete(database: Database, ids: Iterable[str]) -> list[str]:
     return [paper_id for paper_id in wanted if paper_id in known]
 
 
-def rebuild(database: Database, *, on_papers: Callable[[int], None] | None = None) -> int:
+def rebuild(
+    database: Database,
+    *,
+    profile: str | None = None,
+    on_papers: Callable[[int], None] | None = None,
+) -> int:
     """Build the index and the citation degrees anew from the papers, in one transaction.
 
-    Repairs whatever `verify` finds in them. on_papers is called with the number of papers done.
-    Returns the new generation.
+    Repairs whatever `verify` finds in them. profile: build by the recipe of this profile from now
+    on; None keeps the recipe. on_papers is called with the number of papers done. Returns the new
+    generation. Raises ConfigError for an unknown profile.
     """
+    built_for = None if profile is None else find_profile(profile)
     event = Event("rebuild")
     with database.write() as connection:
-        recipe = stats.read(connection)
+        corpus = stats.read(connection)
+        recipe = corpus.recipe if built_for is None else built_for.recipe
         analyzer = ANALYZERS.get(recipe.analyzer)
         if analyzer is None:
             raise DamagedStoreError(
@@ -233,7 +246,7 @@ def rebuild(database: Database, *, on_papers: Callable[[int], None] | None = Non
             YEARS.put(connection, years)
         nothing: tuple[list[int], Batch] = ([], inverter.invert((), analyzer))
         n_docs = tokens = 0
-        for texts in papers.stream_texts(connection, BATCH_PAPERS):
+        for texts in papers.stream_texts(connection, BATCH_PAPERS, recipe):
             batch = inverter.invert((content for _, content in texts), analyzer)
             docs = [doc for doc, _ in texts]
             tokens += writer.apply(connection, removed=nothing, added=(docs, batch), next_doc=0)
@@ -242,7 +255,10 @@ def rebuild(database: Database, *, on_papers: Callable[[int], None] | None = Non
                 on_papers(n_docs)
         edges.recount(connection)
         generation = stats.reset(
-            connection, n_docs=n_docs, total_tokens=tokens, analyzer_version=analyzer.version
+            connection,
+            n_docs=n_docs,
+            total_tokens=tokens,
+            recipe=stats.recipe_columns(recipe, profile or corpus.profile),
         )
         event.record(connection, generation)
     return generation

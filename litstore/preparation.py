@@ -7,7 +7,7 @@ another process (see `litstore.reading_ahead`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import compress
 from typing import Any, Final
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from litstore.citations import edges
 from litstore.citations.edges import Linked
+from litstore.config import Recipe
 from litstore.database import papers
 from litstore.database.papers import Row
 from litstore.errors import RecordError
@@ -65,6 +66,7 @@ class Prepared:
     identifiers: list[list[tuple[str, str]]]
     references: Linked
     citations: Linked
+    recipe: Recipe
     batch: Batch
     tally: Tally
 
@@ -72,6 +74,14 @@ class Prepared:
     def ids(self) -> list[str]:
         """The ids of the papers."""
         return [row[0] for row in self.rows]
+
+    def by(self, recipe: Recipe, analyzer: Analyzer) -> Prepared:
+        """Return the same papers, analysed by another recipe."""
+        texts = (
+            recipe.text(row[2], row[8], authors)
+            for row, authors in zip(self.rows, self.authors, strict=True)
+        )
+        return replace(self, recipe=recipe, batch=inverter.invert(texts, analyzer))
 
     def only(self, keep: NDArray[np.bool_]) -> Prepared:
         """Return some of the papers. keep: bool array of shape (n_papers,)."""
@@ -82,6 +92,7 @@ class Prepared:
             list(compress(self.identifiers, of)),
             self.references.only(keep),
             self.citations.only(keep),
+            self.recipe,
             self.batch.only(keep),
             self.tally,
         )
@@ -125,7 +136,7 @@ def _checked(record: Incoming, this_year: int) -> Paper:
     return paper.cleaned(this_year)
 
 
-def prepare(batch: Iterable[Paper], tally: Tally, analyzer: Analyzer) -> Prepared:
+def prepare(batch: Iterable[Paper], tally: Tally, recipe: Recipe, analyzer: Analyzer) -> Prepared:
     """Hash and analyse the papers of a batch."""
     distinct: dict[str, tuple[Paper, Row]] = {}
     for paper in batch:
@@ -146,6 +157,9 @@ def prepare(batch: Iterable[Paper], tally: Tally, analyzer: Analyzer) -> Prepare
         identifiers=[list(paper.identifiers.items()) for paper in kept],
         references=edges.linked([paper.references for paper in kept]),
         citations=edges.linked([paper.citations for paper in kept]),
-        batch=inverter.invert((paper.text for paper in kept), analyzer),
+        recipe=recipe,
+        batch=inverter.invert(
+            (recipe.text(paper.title, paper.abstract, paper.authors) for paper in kept), analyzer
+        ),
         tally=tally,
     )

@@ -18,6 +18,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -26,6 +27,7 @@ import numpy as np
 
 from litstore import preparation
 from litstore.citations.edges import Linked
+from litstore.config import Recipe
 from litstore.errors import InputError, LitstoreError, RecordError
 from litstore.formats import jsonl
 from litstore.index import inverter, kernel
@@ -63,14 +65,14 @@ class ReadAhead:
         except (OSError, ValueError):
             return False
 
-    def batches(self, analyzer: str, *, max_papers: int) -> Iterator[Prepared]:
-        """Yield batches analysed with the analyzer of this name.
+    def batches(self, recipe: Recipe, *, max_papers: int) -> Iterator[Prepared]:
+        """Yield batches analysed by this recipe.
 
         Raises InputError if the file cannot be read, after the batches before.
         """
         task = {
             "path": self.path,
-            "analyzer": analyzer,
+            "recipe": asdict(recipe),
             "max_papers": max_papers,
             "kernel": kernel.active(),
         }
@@ -84,11 +86,11 @@ class ReadAhead:
             env=environment,
         ) as process:
             try:
-                yield from self._received(process)
+                yield from self._received(process, recipe)
             finally:
                 process.kill()
 
-    def _received(self, process: subprocess.Popen[bytes]) -> Iterator[Prepared]:
+    def _received(self, process: subprocess.Popen[bytes], recipe: Recipe) -> Iterator[Prepared]:
         assert process.stdout is not None  # noqa: S101 (for the type checker: it is a pipe)
         frames: queue.Queue[tuple[bytes, list[bytes]]] = queue.Queue(maxsize=1)
         stopped = threading.Event()
@@ -101,7 +103,7 @@ class ReadAhead:
                 kind, payload = frames.get()
                 if kind == _BATCH:
                     # Nothing here holds on to a batch while the next one is made.
-                    yield _decoded(payload)
+                    yield _decoded(payload, recipe)
                 elif kind == _ERROR:
                     raise InputError(payload.pop().decode(), source=self.path)
                 elif kind == _END:
@@ -160,7 +162,7 @@ def _encoded(prepared: Prepared) -> bytes:
     )
 
 
-def _decoded(payload: list[bytes]) -> Prepared:
+def _decoded(payload: list[bytes], recipe: Recipe) -> Prepared:
     """Unpack a batch; the list is emptied."""
     rows, authors, identifiers, links, batch, counts, errors = msgspec.msgpack.decode(payload.pop())
     references, citations = (
@@ -171,7 +173,14 @@ def _decoded(payload: list[bytes]) -> Prepared:
     tally = Tally(*counts)
     tally.errors = found
     return Prepared(
-        rows, authors, identifiers, references, citations, inverter.unpacked(batch), tally
+        rows,
+        authors,
+        identifiers,
+        references,
+        citations,
+        recipe,
+        inverter.unpacked(batch),
+        tally,
     )
 
 
@@ -184,7 +193,8 @@ def _send(pipe: BinaryIO, kind: bytes, payload: bytes = b"") -> None:
 def _read(task: dict[str, Any], pipe: BinaryIO) -> None:
     """What the other process does."""
     kernel.select(task["kernel"])
-    analyzer = ANALYZERS[task["analyzer"]]
+    recipe = Recipe(**task["recipe"])
+    analyzer = ANALYZERS[recipe.analyzer]
 
     n_records = 0
 
@@ -202,7 +212,7 @@ def _read(task: dict[str, Any], pipe: BinaryIO) -> None:
     try:
         with jsonl.open_papers(task["path"], on_bytes=on_bytes) as papers:
             for batch, tally in preparation.batches(counted(papers), max_papers=task["max_papers"]):
-                prepared = preparation.prepare(batch, tally, analyzer)
+                prepared = preparation.prepare(batch, tally, recipe, analyzer)
                 batch.clear()
                 payload = _encoded(prepared)
                 del prepared

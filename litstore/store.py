@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 from sqlalchemy import Connection
 
 from litstore.citations import CitationGraph, edges
+from litstore.config import Recipe
 from litstore.database import migrate, papers, stats
 from litstore.database.engine import Database
 from litstore.errors import NotAStoreError, UnknownPaperError
@@ -66,12 +67,15 @@ class Store:
         *,
         read_only: bool | None = None,
         create: bool = True,
+        profile: str | None = None,
     ) -> Store:
         """Open the store at `path`, making it if there is none; see `litstore.open`."""
         where = os.fspath(path) if path is not None else default_path()
         if path is None and create and not read_only and not os.environ.get("LITSTORE_DB"):
             make_folder(Path(where))
-        return cls(migrate.open_database(where, read_only=read_only, create=create))
+        return cls(
+            migrate.open_database(where, read_only=read_only, create=create, profile=profile)
+        )
 
     @property
     def path(self) -> str:
@@ -178,16 +182,37 @@ class Store:
     def postings(self, term: str) -> list[tuple[str, int]]:
         """Return (paper id, term frequency) of every paper that holds `term`, by paper id.
 
-        `term` is spelt as the index spells it: see `litstore.tokenise`.
+        `term` is spelt as the index spells it: see `analyse`.
         """
         return self.index.postings(term)
 
     def term_freqs(self, paper_id: str) -> dict[str, int]:
         """Return the terms of one paper with their frequencies, by analysing its text again."""
-        paper = self.paper(paper_id)
         with self.database.read() as connection:
-            tokens = stats.analyzer_of(stats.read(connection))(paper.text)
-        return dict(sorted(Counter(tokens).items()))
+            corpus = stats.read(connection)
+            known = papers.find(connection, [paper_id])
+            if paper_id not in known:
+                raise UnknownPaperError(paper_id)
+            doc = known[paper_id].doc
+            content = papers.read_texts(connection, [doc], corpus.recipe)[doc]
+        return dict(sorted(Counter(stats.analyzer_of(corpus)(content)).items()))
+
+    def analyse(self, text: str) -> list[str]:
+        """Return the terms of a text as this store's index spells them, repeats included."""
+        with self.database.read() as connection:
+            return stats.analyzer_of(stats.read(connection))(text)
+
+    @property
+    def profile(self) -> str:
+        """The profile the index was built for: the CLI searches with it if nobody says."""
+        with self.database.read() as connection:
+            return stats.read(connection).profile
+
+    @property
+    def recipe(self) -> Recipe:
+        """How papers become the terms of the index."""
+        with self.database.read() as connection:
+            return stats.read(connection).recipe
 
     def stats(self) -> StoreStats:
         """Return counts, sizes and the state of the corpus."""
@@ -216,12 +241,17 @@ class Store:
         with self.database.read() as connection:
             return verify.verify(connection, on_papers=on_papers)
 
-    def rebuild(self, *, on_papers: Callable[[int], None] | None = None) -> int:
-        """Build index and degrees anew from the papers, all or nothing; return the generation."""
+    def rebuild(
+        self, *, profile: str | None = None, on_papers: Callable[[int], None] | None = None
+    ) -> int:
+        """Build index and degrees anew from the papers, all or nothing; return the generation.
+
+        profile: by the recipe of this profile ("spec" or "lexical") from now on; None keeps it.
+        """
         from litstore import ingest
 
         try:
-            return ingest.rebuild(self.database, on_papers=on_papers)
+            return ingest.rebuild(self.database, profile=profile, on_papers=on_papers)
         finally:
             self.database.checkpoint()
 

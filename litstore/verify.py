@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
 from litstore.citations import edges
+from litstore.config import Recipe
 from litstore.database import papers, stats
 from litstore.database.columns import LENGTHS, PER_ROW, YEARS, Column, Numbers
 from litstore.database.layout import TF_ESCAPE
@@ -137,7 +138,7 @@ def _index(
     expected = _Fingerprints()
     seen = np.zeros(len(stored_lens), dtype=bool)
     n_docs = tokens = 0
-    for page in papers.stream_texts(connection, PAGE):
+    for page in papers.stream_texts(connection, PAGE, corpus.recipe):
         batch = inverter.invert((content for _, content in page), analyzer)
         docs = np.array([doc for doc, _ in page], dtype=np.int64)
         terms = np.repeat(np.arange(len(batch.vocabulary)), np.diff(batch.starts))
@@ -150,7 +151,7 @@ def _index(
     for doc in np.flatnonzero((stored_lens > 0) & ~seen)[:SHOWN].tolist():
         yield Problem("doc_lengths", f"document {doc} has a length but no paper")
     yield from _total_problems(connection, corpus, n_docs, tokens)
-    yield from _posting_problems(connection, analyzer, expected, stored_lens)
+    yield from _posting_problems(connection, corpus.recipe, analyzer, expected, stored_lens)
 
 
 def _slots(connection: Connection) -> int:
@@ -239,6 +240,7 @@ class _Stored:
 
 def _posting_problems(
     connection: Connection,
+    recipe: Recipe,
     analyzer: Analyzer,
     expected: _Fingerprints,
     doc_lens: NDArray[np.uint32],
@@ -274,7 +276,7 @@ def _posting_problems(
             yield Problem("terms", f"{term!r} is in no paper")
     for number in list(stored.prints.of)[:SHOWN]:
         yield Problem("postings", f"{_term(names, number)}: rows without a term")
-    yield from _explain_postings(connection, analyzer, doubtful[:SHOWN])
+    yield from _explain_postings(connection, recipe, analyzer, doubtful[:SHOWN])
 
 
 def _read_stored(connection: Connection, doc_lens: NDArray[np.uint32]) -> _Stored:
@@ -343,13 +345,13 @@ def _paper(connection: Connection, doc: int) -> str:
 
 
 def _explain_postings(
-    connection: Connection, analyzer: Analyzer, doubtful: list[str]
+    connection: Connection, recipe: Recipe, analyzer: Analyzer, doubtful: list[str]
 ) -> Iterator[Problem]:
     """Tell, for terms known to differ, the first paper where they do."""
     if not doubtful:
         return
     implied: dict[str, dict[int, int]] = {term: {} for term in doubtful}
-    for page in papers.stream_texts(connection, PAGE):
+    for page in papers.stream_texts(connection, PAGE, recipe):
         for doc, content in page:
             for token in analyzer(content):
                 if token in implied:

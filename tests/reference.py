@@ -20,10 +20,18 @@ class ReferenceResult(NamedTuple):
 
 
 class Reference:
-    def __init__(self, papers, *, tokenise, latest_year):
+    def __init__(self, papers, *, tokenise, latest_year, title_weight=1, author_weight=0):
         self.papers = {paper.id: paper for paper in papers}  # a later record replaces an earlier
         self.tokenise = tokenise
-        self.tokens = {i: tokenise(p.title + " " + p.abstract) for i, p in self.papers.items()}
+        if (title_weight, author_weight) == (1, 0):
+            self.tokens = {i: tokenise(p.title + " " + p.abstract) for i, p in self.papers.items()}
+        else:
+            self.tokens = {
+                i: tokenise(p.title) * title_weight
+                + tokenise(p.abstract)
+                + [t for name in p.authors for t in tokenise(name)] * author_weight
+                for i, p in self.papers.items()
+            }
         years = {i: p.year for i, p in self.papers.items()}
         self.years = {i: y for i, y in years.items() if y is not None and 1000 <= y <= latest_year}
         self.cites = {i: set() for i in self.papers}
@@ -43,7 +51,9 @@ class Reference:
     def bm25(self, query):
         """Id to score, for the papers with a score above 0."""
         terms = self.tokenise(query)
-        idf = {term: self.idf(term) for term in set(terms)}
+        return self.scores(terms, {term: self.idf(term) for term in set(terms)})
+
+    def scores(self, terms, idf):
         avgdl = sum(map(len, self.tokens.values())) / max(len(self.papers), 1)
         scores = {}
         for i, tokens in self.tokens.items():
@@ -100,6 +110,106 @@ class Reference:
             n = bm25 / hits[0][1]
             final = w_bm25 * n + w_graph * GRAPH_SCORES[hops] + w_recency * r
             ranked.append((i, bm25, hops, r, final))
+        ranked.sort(key=lambda entry: (-entry[4], entry[0]))
+        finals = [entry[4] for entry in ranked]
+        average = math.fsum(finals) / len(finals) if finals else 0.0
+        return ReferenceResult(ranked, len(ranked), average, max(finals, default=0.0), n_truncated)
+
+    # The ranking of the profile `lexical`, and its optional parts
+
+    def linked_seeds(self, seeds, hub_limit):
+        """Id to the seeds linked to it, best first, and how many seeds the hub limit cut."""
+        linked, truncated = {}, set()
+        for seed in seeds:
+            given = set()
+            for ids in self.neighbours(seed):
+                if hub_limit is None or len(ids) <= hub_limit:
+                    given.update(ids)
+                else:
+                    truncated.add(seed)
+                    most_cited = sorted(ids, key=lambda n: (-len(self.cited_by[n]), n))
+                    given.update(most_cited[:hub_limit])
+            for i in given:
+                linked.setdefault(i, []).append(seed)
+        return linked, len(truncated)
+
+    def extended_query(self, query, n_docs, n_terms):
+        """Term to weight by Bo1 feedback from the n_docs best papers; None without a hit."""
+        feedback = [token for i, _ in self.lexical(query, n_docs) for token in self.tokens[i]]
+        if not feedback:
+            return None
+        everything = [token for tokens in self.tokens.values() for token in tokens]
+        marks = {}
+        for term in set(feedback):
+            p = everything.count(term) / len(self.papers)
+            marks[term] = feedback.count(term) * math.log2((1 + p) / p) + math.log2(1 + p)
+        best = sorted(marks.items(), key=lambda pair: (-pair[1], pair[0]))[:n_terms]
+        terms = self.tokenise(query)
+        most = max(terms.count(term) for term in terms)
+        weights = {}
+        for term in terms:
+            weights[term] = terms.count(term) / most
+        for term, mark in best:
+            weights[term] = weights.get(term, 0.0) + 0.4 * (mark / best[0][1])
+        return weights
+
+    def knn_shares(self, hits, k):
+        """Id to the mean BM25 of its k nearest neighbours among the hits, by the largest BM25."""
+        avgdl = sum(map(len, self.tokens.values())) / max(len(self.papers), 1)
+        vectors = {}
+        for i, _ in hits:
+            vector, dl = {}, len(self.tokens[i])
+            for term in set(self.tokens[i]):
+                f = self.tokens[i].count(term)
+                norm = K1 * (1 - B + B * dl / avgdl)
+                vector[term] = self.idf(term) * ((f * (K1 + 1)) / (f + norm))
+            length = math.sqrt(math.fsum(w * w for w in vector.values()))
+            vectors[i] = {term: w / length for term, w in vector.items()}
+        means = {}
+        for i, _ in hits:
+            near = []
+            for j, score in hits:
+                cosine = 0.0
+                for term in sorted(vectors[i].keys() & vectors[j].keys()):
+                    cosine += vectors[i][term] * vectors[j][term]
+                if j != i and cosine > 0:
+                    near.append((-cosine, j, score))
+            total = weight = 0.0
+            for negative, _, score in sorted(near)[:k]:
+                total += -negative * score
+                weight += -negative
+            means[i] = total / weight if weight else 0.0
+        return {i: mean / hits[0][1] for i, mean in means.items()}
+
+    def deep_search(
+        self, query, *, top_k=100, depth=1000, hops=1, weights=(1.0, 0.3, 0.0), hub_limit=500,
+        w_knn=0.0, knn=10, feedback=0, feedback_terms=20,
+    ):  # fmt: skip
+        """The best `depth` papers by BM25 and those linked to the first top_k, best first."""
+        scores = self.bm25(query)
+        extended = self.extended_query(query, feedback, feedback_terms) if feedback else None
+        if extended:
+            scores = self.scores(list(extended), {t: w * self.idf(t) for t, w in extended.items()})
+        hits = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))[: max(depth, top_k)]
+        seeds = [i for i, _ in hits[:top_k]]
+        linked, n_truncated = self.linked_seeds(seeds, hub_limit) if hops else ({}, 0)
+        sums = {}
+        for i, its in linked.items():
+            sums[i] = 0.0
+            for seed in its:
+                sums[i] += scores[seed]
+        largest = max(sums.values(), default=0.0)
+        shares = self.knn_shares(hits, knn) if w_knn else {}
+        w_bm25, w_graph, w_recency = weights
+        ranked = []
+        for i in {*linked, *(i for i, _ in hits)}:
+            bm25, r = scores.get(i, 0.0), self.recency(i)
+            graph = sums.get(i, 0.0) / largest if largest else 0.0
+            final = w_bm25 * (bm25 / hits[0][1]) + w_graph * graph + w_recency * r
+            if w_knn:
+                final = final + w_knn * shares.get(i, 0.0)
+            distance = 0 if i in seeds else 1 if i in linked else None
+            ranked.append((i, bm25, distance, r, final))
         ranked.sort(key=lambda entry: (-entry[4], entry[0]))
         finals = [entry[4] for entry in ranked]
         average = math.fsum(finals) / len(finals) if finals else 0.0

@@ -7,8 +7,9 @@ states, to four decimals.
 import gzip
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 
 import ir_measures
 import pytest
@@ -16,7 +17,7 @@ from ir_measures import AP, RR, R, nDCG
 
 from litstore import BM25Index, Paper, RetrievalClient, RetrievalConfig
 from litstore import open as open_store
-from litstore.text import tokenise
+from litstore.text import ANALYZERS, tokenise
 from reference import Reference
 
 LATEST_YEAR = datetime.now(UTC).year + 2
@@ -26,15 +27,25 @@ QUALITY = {
     "cranfield": (0.4947, 0.3869, 0.7262, 0.7807),
     "scifact": (0.6646, 0.6272, 0.8859, 0.6388),
 }
+PROFILES_QUALITY = {
+    "cacm": {"spec": (0.4006, 0.5420), "no links": (0.5016, 0.7047), "lexical": (0.5335, 0.7344)},
+    "cranfield": {
+        "spec": (0.4795, 0.4204), "no links": (0.5362, 0.7713), "lexical": (0.5362, 0.7713),
+    },
+    "scifact": {
+        "spec": (0.6646, 0.7816), "no links": (0.6931, 0.9209), "lexical": (0.6931, 0.9209),
+    },
+}  # fmt: skip
+"""nDCG@10 and Recall@100, the README's table."""
 QRELS = {"cacm": "qrels.txt", "cranfield": "qrels.txt", "scifact": "qrels.dev.txt"}
 PAIRS = {"cacm": (52, 796), "cranfield": (225, 1837), "scifact": (300, 339)}
 
 
-class CountedTokens(list):
+class CountedList(list):
     """A list of tokens that is counted once; else each query would read the collection anew."""
 
-    def __init__(self, text):
-        super().__init__(tokenise(text))
+    def __init__(self, tokens):
+        super().__init__(tokens)
         self.counts = Counter(self)
 
     def count(self, token):
@@ -42,6 +53,11 @@ class CountedTokens(list):
 
     def __contains__(self, token):
         return token in self.counts
+
+
+class CountedTokens(CountedList):
+    def __init__(self, text):
+        super().__init__(tokenise(text))
 
 
 class RememberingReference(Reference):
@@ -65,6 +81,13 @@ class Collection:
         self.store = open_store(":memory:")
         self.report = self.store.load(self.records)
 
+    @cached_property
+    def lexical(self):
+        """A store built for the profile `lexical`."""
+        store = open_store(":memory:", profile="lexical")
+        store.load(self.records)
+        return store
+
     @property
     def corpus(self):
         return self.store.stats().corpus
@@ -86,6 +109,8 @@ def collections(data):
     yield get
     for collection in opened.values():
         collection.store.close()
+        if "lexical" in vars(collection):
+            collection.lexical.close()
 
 
 def entries(result):
@@ -223,3 +248,52 @@ def test_quality_of_plain_bm25(collections, name):
     measures = (NDCG, AP, R @ 100, RR)
     found = ir_measures.calc_aggregate(measures, collection.qrels, run)
     assert QUALITY[name] == pytest.approx([found[m] for m in measures], rel=0, abs=0.00005)
+
+
+def in_order(collection, ask):
+    """The run of a function from a query's text to ids, best first, for the judged queries."""
+    return [
+        ir_measures.ScoredDoc(query_id, paper_id, float(-rank))
+        for query_id in sorted({qrel.query_id for qrel in collection.qrels})
+        for rank, paper_id in enumerate(ask(collection.queries[query_id]))
+    ]
+
+
+@pytest.mark.parametrize("profile", ["spec", "no links", "lexical"])
+@pytest.mark.parametrize("name", PROFILES_QUALITY)
+def test_quality_of_the_profiles(collections, name, profile):
+    """The README's table, to four decimals; a change of the ranking shows here."""
+    collection = collections(name)
+    store, config = collection.store, RetrievalConfig.profile("spec")
+    if profile != "spec":
+        store, config = collection.lexical, RetrievalConfig.profile("lexical")
+    if profile == "no links":
+        config = replace(config, w_graph=0)
+    client = RetrievalClient(store, config, log=False)
+    run = in_order(
+        collection, lambda query: [hit.paper.id for hit in client.search(query, limit=100).ranked]
+    )
+    found = ir_measures.calc_aggregate((NDCG, R @ 100), collection.qrels, run)
+    assert PROFILES_QUALITY[name][profile] == pytest.approx(
+        [found[NDCG], found[R @ 100]], rel=0, abs=0.00005
+    )
+
+
+def test_lexical_lists_of_cacm_are_the_references(collections):
+    """Whole lists of a thousand and more, with their links, on real papers: to the last bit."""
+    collection = collections("cacm")
+    analyse = ANALYZERS["english"]
+
+    def tokens(text):
+        return CountedList(analyse(text))
+
+    oracle = Reference(
+        map(Paper.from_record, collection.records), tokenise=tokens, latest_year=LATEST_YEAR,
+        title_weight=2, author_weight=1,
+    )  # fmt: skip
+    oracle.tokens = {i: CountedList(held) for i, held in oracle.tokens.items()}
+    client = RetrievalClient(collection.lexical, RetrievalConfig.profile("lexical"), log=False)
+    for query in list(collection.queries.values())[:12]:
+        expected, actual = oracle.deep_search(query), client.search(query)
+        assert expected.ranked == entries(actual)
+        assert expected.truncated == actual.graph_truncated

@@ -49,7 +49,7 @@ def loaded_by(statement: str) -> set[str]:
 
 
 THIRD_PARTY = {
-    "alembic", "click", "msgspec", "numpy", "platformdirs", "rich", "sqlalchemy",
+    "Stemmer", "alembic", "click", "msgspec", "numpy", "platformdirs", "rich", "sqlalchemy",
 }  # fmt: skip
 
 

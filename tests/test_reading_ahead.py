@@ -12,10 +12,12 @@ import pytest
 
 from litstore import Paper, preparation, reading_ahead
 from litstore import open as open_store
+from litstore.config import Recipe
 from litstore.errors import InputError
 from litstore.formats import jsonl
 from litstore.index import kernel
 from litstore.reading_ahead import ReadAhead
+from litstore.text import ANALYZERS
 
 TABLES = (
     "SELECT id, title, abstract, year, source, venue, type, url, extra FROM papers ORDER BY id",
@@ -145,7 +147,12 @@ def test_nothing_is_left_running_when_the_load_fails(file, monkeypatch):
 
 def test_the_other_process_ends_with_its_reader(file):
     """Nobody reads any more: it ends by itself, without a word."""
-    task = {"path": str(file), "analyzer": "plain", "max_papers": 5, "kernel": "numpy"}
+    task = {
+        "path": str(file),
+        "recipe": {"analyzer": "plain"},
+        "max_papers": 5,
+        "kernel": "numpy",
+    }
     with subprocess.Popen(
         [sys.executable, "-m", "litstore.reading_ahead", json.dumps(task)],
         stdout=subprocess.PIPE,
@@ -177,8 +184,8 @@ def test_a_batch_survives_the_pipe():
         Paper("b", extra={"k": [1, None]}),
     ]
     tally = preparation.Tally(read=2)
-    prepared = preparation.prepare(papers, tally, preparation_analyzer())
-    again = reading_ahead._decoded([reading_ahead._encoded(prepared)])
+    prepared = preparation.prepare(papers, tally, Recipe(), ANALYZERS["plain"])
+    again = reading_ahead._decoded([reading_ahead._encoded(prepared)], Recipe())
     assert [list(row) for row in prepared.rows] == again.rows
     assert again.authors == prepared.authors
     assert [[tuple(pair) for pair in pairs] for pairs in again.identifiers] == prepared.identifiers
@@ -189,9 +196,3 @@ def test_a_batch_survives_the_pipe():
         assert ours.at.tolist() == theirs.at.tolist()
     assert again.batch.vocabulary == prepared.batch.vocabulary
     assert again.tally == tally
-
-
-def preparation_analyzer():
-    from litstore.text import ANALYZERS
-
-    return ANALYZERS["plain"]

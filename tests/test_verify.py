@@ -1,5 +1,7 @@
 """verify finds every kind of tampering and names it; rebuild mends what can be derived again."""
 
+from contextlib import closing
+
 import pytest
 from hypothesis import given, settings
 
@@ -265,11 +267,10 @@ def test_damaged_page_of_the_file_is_found(tmp_path):
     path = tmp_path / "papers.db"
     with open_store(path) as store:
         store.load(PAPERS)
-        root = (
-            store.database.connect()
-            .execute("SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_papers_1'")
-            .fetchone()[0]
-        )
+        with closing(store.database.connect()) as connection:
+            (root,) = connection.execute(
+                "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_papers_1'"
+            ).fetchone()
     with path.open("r+b") as file:
         file.seek((root - 1) * 4096 + 3)
         file.write(b"\x00\x01")  # the index has one cell where it had five

@@ -167,11 +167,11 @@ def _of_hub_seeds(connection: Connection, seeds: Sequence[int], limit: int) -> s
             (many_citers, CITED_CITERS_SQL),
         ):
             if is_hub:
-                neighbours.update(_most_cited(connection, statement, doc, limit))
+                neighbours.update(most_cited(connection, statement, doc, limit))
     return neighbours
 
 
-def _most_cited(connection: Connection, statement: str, hub: int, limit: int) -> list[int]:
+def most_cited(connection: Connection, statement: str, hub: int, limit: int) -> list[int]:
     """Return the `limit` neighbours of a hub that are cited most; ties by paper id."""
     # Only those that tie at the cut are looked up by id: a hub has tens of thousands of neighbours.
     rows = raw_connection(connection).execute(statement, {"doc": hub}).fetchall()
@@ -239,7 +239,7 @@ def _parents(
         degree = degrees[parent][1 if direction == 1 else 0]
         statement = CITED_CITERS_SQL if direction == 1 else CITED_REFERENCES_SQL
         if degree <= limit or (
-            hop_of[parent] == 0 and doc in _most_cited(connection, statement, parent, limit)
+            hop_of[parent] == 0 and doc in most_cited(connection, statement, parent, limit)
         ):
             parents.append((parent, "cites" if direction == 1 else "cited by"))
     return parents

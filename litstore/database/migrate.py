@@ -17,7 +17,8 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from litstore.database import engine
+from litstore.config import Profile, find_profile
+from litstore.database import engine, stats
 from litstore.database.engine import MEMORY, READ_WAIT_S, Database
 from litstore.database.layout import APPLICATION_ID
 from litstore.errors import (
@@ -29,9 +30,8 @@ from litstore.errors import (
     StoreError,
     StoreLockedError,
 )
-from litstore.text import ANALYZERS
 
-REVISIONS: Final = ("0001", "0002", "0003")
+REVISIONS: Final = ("0001", "0002", "0003", "0004")
 """Every released schema revision, oldest first; a test compares it with the migrations."""
 HEAD: Final = REVISIONS[-1]
 
@@ -52,19 +52,22 @@ def open_database(
     read_only: bool | None = None,
     create: bool = True,
     upgrade_older: bool = True,
-    analyzer: str = "plain",
+    profile: str | None = None,
 ) -> Database:
     """Open the store at `path`, making or upgrading it where that is needed and allowed.
 
     read_only: True never writes; False insists on writing; None does what the file permits.
     create: make the store if there is none. upgrade_older: upgrade an older schema at once.
-    analyzer: the recipe of a store made here.
+    profile: what a store made here is built for (None: "spec"); one that is there must have its
+    recipe.
 
-    Raises NotAStoreError, NewerSchemaError, DamagedStoreError, ReadOnlyStoreError, MigrationError.
+    Raises NotAStoreError, NewerSchemaError, DamagedStoreError, ReadOnlyStoreError, MigrationError,
+    and ConfigError for another recipe or an unknown profile.
     """
+    built_for = find_profile("spec" if profile is None else profile)
     if path == MEMORY:
         database = Database(MEMORY)
-        _make(database, analyzer)
+        _make(database, built_for)
         return database
     if "\x00" in path:
         raise NotAStoreError(f"{path!r} cannot be the name of a file", path=path)
@@ -79,7 +82,10 @@ def open_database(
         raise NotAStoreError(f"the folder of {path} does not exist; make it first", path=path)
     database = Database(path) if missing else engine.existing(path, read_only=read_only)
     try:
-        _bring_up_to_date(database, create=create, upgrade_older=upgrade_older, analyzer=analyzer)
+        _bring_up_to_date(database, create=create, upgrade_older=upgrade_older, profile=built_for)
+        if profile is not None:
+            with database.read() as connection:
+                stats.require_recipe(stats.read(connection), built_for, path)
     except BaseException:
         database.close()
         raise
@@ -87,7 +93,7 @@ def open_database(
 
 
 def _bring_up_to_date(
-    database: Database, *, create: bool, upgrade_older: bool, analyzer: str
+    database: Database, *, create: bool, upgrade_older: bool, profile: Profile
 ) -> None:
     found = revision(database)
     if found is None:
@@ -95,7 +101,7 @@ def _bring_up_to_date(
             raise NotAStoreError(
                 f"{database.path} is empty, not a litstore file", path=database.path
             )
-        _make(database, analyzer)
+        _make(database, profile)
     elif found not in REVISIONS:
         raise NewerSchemaError(
             f"{database.path} was written by a newer litstore (schema {found}; this one knows "
@@ -147,7 +153,7 @@ def _read_version(connection: Connection) -> list[str]:
     return [str(version) for (version,) in found]
 
 
-def _make(database: Database, analyzer: str) -> None:
+def _make(database: Database, profile: Profile) -> None:
     from litstore.database import schema
 
     _use_write_ahead_log(database)
@@ -166,10 +172,9 @@ def _make(database: Database, analyzer: str) -> None:
                 "n_docs": 0,
                 "total_tokens": 0,
                 "n_citations": 0,
-                "analyzer": analyzer,
-                "analyzer_version": ANALYZERS[analyzer].version,
                 "next_doc": 1,
                 "generation": 0,
+                **stats.recipe_columns(profile.recipe, profile.name),
             },
         )
         connection.exec_driver_sql(_VERSION_TABLE)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
+from litstore.config import Recipe
 from litstore.database.engine import raw_connection, rows_as_json
 from litstore.errors import DamagedStoreError, RecordError
 from litstore.paper import Paper
@@ -218,11 +219,21 @@ def hashes(connection: Connection, docs: Sequence[int]) -> dict[int, str]:
     return dict(tuple(row) for row in rows)
 
 
-def read_texts(connection: Connection, docs: Sequence[int]) -> dict[int, str]:
-    """Return what the index reads of these documents: title, a space, abstract."""
+def _text_sql(recipe: Recipe) -> str:
+    """SQL for `recipe.text` of a row of `papers`; the order of the authors may be another."""
+    names = (
+        "coalesce((SELECT group_concat(a.name, ' ') FROM paper_authors a "
+        "WHERE a.doc = papers.doc), '')"
+    )
+    parts = ["title"] * recipe.title_weight + ["abstract"] + [names] * recipe.author_weight
+    return " || ' ' || ".join(parts)
+
+
+def read_texts(connection: Connection, docs: Sequence[int], recipe: Recipe) -> dict[int, str]:
+    """Return what the index reads of these documents."""
     rows = connection.execute(
         text(
-            "SELECT doc, title || ' ' || abstract FROM papers "
+            f"SELECT doc, {_text_sql(recipe)} FROM papers "
             "WHERE doc IN (SELECT value FROM json_each(:docs))"
         ),
         {"docs": rows_as_json(docs)},
@@ -230,12 +241,13 @@ def read_texts(connection: Connection, docs: Sequence[int]) -> dict[int, str]:
     return dict(tuple(row) for row in rows)
 
 
-def stream_texts(connection: Connection, size: int) -> Iterator[list[tuple[int, str]]]:
-    """Yield every (doc, text) in order of doc, `size` at a time."""
+def stream_texts(
+    connection: Connection, size: int, recipe: Recipe
+) -> Iterator[list[tuple[int, str]]]:
+    """Yield every (doc, what the index reads of it) in order of doc, `size` at a time."""
     last = 0
     statement = text(
-        "SELECT doc, title || ' ' || abstract FROM papers "
-        "WHERE doc > :last ORDER BY doc LIMIT :size"
+        f"SELECT doc, {_text_sql(recipe)} FROM papers WHERE doc > :last ORDER BY doc LIMIT :size"
     )
     while rows := connection.execute(statement, {"last": last, "size": size}).all():
         yield [(doc, content) for doc, content in rows]

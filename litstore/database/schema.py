@@ -216,6 +216,9 @@ corpus_stats: Final = _table(
     _integer("analyzer_version", "its version"),
     _integer("next_doc", "the next document number to give out"),
     _integer("generation", "grows with every committed change of the corpus"),
+    _integer("title_weight", "how often a word of a title counts (recipe)"),
+    _integer("author_weight", "how often a word of an author's name counts (recipe)"),
+    _text("profile", "the profile the index was built for"),
     CheckConstraint("id = 1", name="one_row"),
     rowid=True,
 )
@@ -251,6 +254,7 @@ retrieval_configs: Final = _table(
     _text("ranking", "the RetrievalConfig, as JSON"),
     _text("recipe", "how the index was built, as JSON"),
     _text("first_used_at", "UTC"),
+    _text("profile", "the profile that ranking and recipe are; NULL where none", null=True),
     rowid=False,
 )
 
@@ -278,7 +282,7 @@ query_log: Final = _table(
     _integer("n_unknown_terms", "distinct terms of the query that are in no paper"),
     _real("unknown_term_share", "n_unknown_terms by distinct terms; 0 for an empty query"),
     _integer("hit_count", "papers in the whole ranked list"),
-    _integer("lexical_count", "of these, seeds found by BM25"),
+    _integer("lexical_count", "of these, found by BM25: the seeds, and the list's depth"),
     _integer("graph_count", "of these, found only by the citation walk"),
     _integer("graph_truncated", "papers at which the hub limit cut the walk"),
     _integer("zero_result", "1 where the list is empty, else 0"),
@@ -314,9 +318,10 @@ query_log_hits: Final = _table(
     _real("final_score", "the blend"),
     _real("bm25_score", "raw BM25"),
     _real("bm25_norm", "raw BM25 by the best seed's"),
-    _integer("graph_distance", "hops from the nearest seed"),
-    _real("graph_score", "1.0, 0.6 or 0.3"),
+    _integer("graph_distance", "hops from the nearest seed; NULL where not reached", null=True),
+    _real("graph_score", "by distance 1.0, 0.6 or 0.3; by seeds' BM25 0 to 1"),
     _real("recency_score", "0 to 1"),
+    _real("knn_score", "by the BM25 of neighbours by text, 0 to 1; 0 where not asked for"),
     rowid=False,
 )
 
@@ -423,7 +428,7 @@ VIEW_COLUMNS: Final[dict[str, dict[str, str]]] = {
     },
     "doc_lengths": {
         "paper_id": "the paper",
-        "doc_len": "tokens of its title and abstract",
+        "doc_len": "tokens of what the recipe indexes: title and abstract, or more",
     },
     "judgments": {
         "query_id": "what qrels files call the query",

@@ -9,13 +9,15 @@ from typing import Final
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
+from litstore.config import Profile, Recipe
 from litstore.database.engine import Database, raw_connection
-from litstore.errors import DamagedStoreError
+from litstore.errors import ConfigError, DamagedStoreError
 from litstore.text import ANALYZERS, Analyzer
 
 STATS_SQL: Final = """
 SELECT n_docs, total_tokens, min_year, max_year, n_citations,
-       analyzer, analyzer_version, next_doc, generation
+       analyzer, analyzer_version, next_doc, generation,
+       title_weight, author_weight, profile
 FROM corpus_stats
 """
 
@@ -36,7 +38,11 @@ RESET_SQL: Final = text("""
 UPDATE corpus_stats
 SET n_docs = :n_docs,
     total_tokens = :total_tokens,
+    analyzer = :analyzer,
     analyzer_version = :analyzer_version,
+    title_weight = :title_weight,
+    author_weight = :author_weight,
+    profile = :profile,
     n_citations = (SELECT count(*) FROM citation_edges),
     next_doc = max(next_doc, (SELECT coalesce(max(doc), 0) + 1 FROM papers)),
     min_year = (SELECT min(year) FROM papers WHERE year IS NOT NULL),
@@ -70,8 +76,9 @@ class CorpusStats:
 
     n_docs: papers (N). total_tokens: sum of document lengths. min_year, max_year: of the known
     years, None where none is known. n_citations: edges between papers of the store. analyzer,
-    analyzer_version: the recipe of the index. next_doc: the next document number. generation: grows
-    with every committed change.
+    analyzer_version, title_weight, author_weight: the recipe of the index. next_doc: the next
+    document number. generation: grows with every committed change. profile: the profile the index
+    was built for.
     """
 
     n_docs: int
@@ -83,6 +90,20 @@ class CorpusStats:
     analyzer_version: int
     next_doc: int
     generation: int
+    title_weight: int
+    author_weight: int
+    profile: str
+
+    @property
+    def recipe(self) -> Recipe:
+        """How papers became the terms of the index; DamagedStoreError where that cannot be."""
+        try:
+            return Recipe(self.analyzer, self.title_weight, self.author_weight)
+        except ConfigError as error:
+            raise DamagedStoreError(
+                f"the recipe of the index is damaged ({error}); "
+                f"run: litstore rebuild --profile {self.profile}"
+            ) from None
 
     @property
     def avg_doc_len(self) -> float:
@@ -96,6 +117,17 @@ def read(connection: Connection) -> CorpusStats:
     if row is None:
         raise DamagedStoreError("the statistics of the corpus are missing; run: litstore rebuild")
     return CorpusStats(*row)
+
+
+def recipe_columns(recipe: Recipe, profile: str) -> dict[str, str | int]:
+    """What `corpus_stats` holds of a recipe, and of the profile the index is built for."""
+    return {
+        "analyzer": recipe.analyzer,
+        "analyzer_version": ANALYZERS[recipe.analyzer].version,
+        "title_weight": recipe.title_weight,
+        "author_weight": recipe.author_weight,
+        "profile": profile,
+    }
 
 
 def analyzer_of(recipe: CorpusStats) -> Analyzer:
@@ -116,6 +148,16 @@ def analyzer_of(recipe: CorpusStats) -> Analyzer:
     return found
 
 
+def require_recipe(corpus: CorpusStats, profile: Profile, path: str) -> None:
+    """Raise ConfigError, with the remedy, unless the index has the recipe of this profile."""
+    if corpus.recipe != profile.recipe:
+        raise ConfigError(
+            f"the profile {profile.name} needs another index ({profile.recipe}) than {path} has "
+            f"({corpus.recipe}; it was built for {corpus.profile}); to build it anew: "
+            f"litstore rebuild --profile {profile.name}"
+        )
+
+
 def advance(
     connection: Connection, *, docs: int, tokens: int, citations: int, next_doc: int
 ) -> int:
@@ -128,16 +170,17 @@ def advance(
     )
 
 
-def reset(connection: Connection, *, n_docs: int, total_tokens: int, analyzer_version: int) -> int:
-    """Set the statistics to what a rebuild counted and return the new generation."""
+def reset(
+    connection: Connection, *, n_docs: int, total_tokens: int, recipe: dict[str, str | int]
+) -> int:
+    """Set the statistics to what a rebuild counted and return the new generation.
+
+    recipe: the columns that say how it was built, see `recipe_columns`.
+    """
     return int(
         connection.execute(
             RESET_SQL,
-            {
-                "n_docs": n_docs,
-                "total_tokens": total_tokens,
-                "analyzer_version": analyzer_version,
-            },
+            {"n_docs": n_docs, "total_tokens": total_tokens, **recipe},
         ).scalar_one()
     )
 

@@ -3,8 +3,9 @@
 Nothing here knows the store: a `Batch` can be made ahead, outside any transaction and in another
 process, and `litstore.index.writer` writes it.
 
-Where the compiled kernel is in use the analyzer `plain` and the counting are compiled too
-(`_inverter.c`); the result is the same, item for item.
+Where the compiled kernel is in use, splitting into words and counting are compiled too
+(`_inverter.c`), and what an analyzer does to a word is asked once for each; the result is the same,
+item for item.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ def unpacked(parts: Sequence[Any]) -> Batch:
 
 def invert(texts: Iterable[str], analyzer: Analyzer) -> Batch:
     """Analyse texts and count their terms."""
-    if kernel.active() == "c" and _compiled is not None and analyzer.name == "plain":
-        return unpacked(_compiled.invert(list(texts), tokenise, None))
+    if kernel.active() == "c" and _compiled is not None:
+        return unpacked(_compiled.invert(list(texts), tokenise, analyzer.becomes()))
     return _invert(texts, analyzer)
 
 

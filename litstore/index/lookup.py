@@ -101,6 +101,17 @@ def read_postings(
     return {name: _unpacked(*rows[entry.number]) for name, entry in terms.items()}
 
 
+def collection_freqs(connection: Connection, terms: Mapping[str, Entry]) -> dict[str, int]:
+    """Return how often each term occurs in all papers together; the positions are not decoded."""
+    rows = read_rows(connection, [entry.number for entry in terms.values()])
+    found = {}
+    for name, entry in terms.items():
+        blocks, large = rows[entry.number]
+        in_bytes = sum(int(np.frombuffer(row[5], np.uint8).sum(dtype=np.int64)) for row in blocks)
+        found[name] = in_bytes + sum(tf - TF_ESCAPE for _, tf in large)
+    return found
+
+
 def _unpacked(
     rows: list[tuple[Any, ...]], large: list[tuple[int, int]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

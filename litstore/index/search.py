@@ -8,8 +8,8 @@ out what provably cannot be among the best; what it returns is exact.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, Final, Protocol
 
@@ -44,7 +44,8 @@ class HasDatabase(Protocol):
 class LexicalQuery:
     """A query against one snapshot: asks for the best papers, or for the score of given ones.
 
-    tokens: the query's tokens in order. terms: those of them that the index knows.
+    tokens: the query's tokens in order. terms: those of them that the index knows. weights: what
+    each token counts in the score, where tokens are distinct; None: each as often as it occurs.
     """
 
     tokens: list[str]
@@ -52,6 +53,7 @@ class LexicalQuery:
     corpus: CorpusStats
     columns: Columns
     kernel: ModuleType
+    weights: Mapping[str, float] | None = None
 
     def unknown_terms(self) -> tuple[str, ...]:
         """The distinct tokens that are in no paper, in order of the query."""
@@ -60,6 +62,10 @@ class LexicalQuery:
     def idf(self, token: str) -> float:
         """The inverse document frequency of a token that the index knows."""
         return bm25.idf(self.corpus.n_docs, self.terms[token].doc_freq)
+
+    def weight(self, token: str) -> float:
+        """What one occurrence of a token in `tokens` counts."""
+        return 1.0 if self.weights is None else self.weights[token]
 
     def tf(self, token: str, doc: int) -> int:
         """How often a document holds a token; 0 if it does not."""
@@ -83,7 +89,7 @@ class LexicalQuery:
         place = {name: at for at, name in enumerate(self.terms)}
         return (
             [term.postings for term in self.terms.values()],
-            [self.idf(name) for name in self.terms],
+            [self.weight(name) * self.idf(name) for name in self.terms],
             [place[token] for token in self.tokens if token in place],
             self.columns.norms,
         )
@@ -133,8 +139,8 @@ class BM25Index:
     def idf(self, term: str) -> float:
         """Return the inverse document frequency of a term: the rarer, the higher, always > 0.
 
-        `term` is looked up as the index spells it (see `tokenise`); a term in no paper has the idf
-        of df = 0.
+        `term` is looked up as the index spells it (see `Store.analyse`); a term in no paper has the
+        idf of df = 0.
         """
         with self._database.read() as connection:
             corpus = stats.read(connection)
@@ -167,6 +173,17 @@ class BM25Index:
                 f"(at most {MAX_QUERY_WORK:,}); shorten it"
             )
         return LexicalQuery(tokens, terms, corpus, columns, self._kernel)
+
+    def weighted(
+        self, connection: Connection, query: LexicalQuery, weights: Mapping[str, float]
+    ) -> LexicalQuery:
+        """Prepare these terms with their weights, in the snapshot of a query prepared before.
+
+        A score is the sum of (weight * idf) * tf_norm over the terms, in their order.
+        """
+        tokens = list(weights)
+        terms = self._read_terms(connection, tokens, query.columns, query.corpus)
+        return replace(query, tokens=tokens, terms=terms, weights=weights)
 
     def tokens(self, corpus: CorpusStats, query: str) -> list[str]:
         """Return the query's tokens as the index's own analyzer gives them."""
@@ -242,3 +259,58 @@ def best(
     scores = found.tolist()
     order = sorted(range(len(ids)), key=lambda at: (-scores[at], ids[at]))[:top_k]
     return docs[order], [scores[at] for at in order], [ids[at] for at in order]
+
+
+@dataclass(frozen=True, slots=True)
+class DeepHits:
+    """The best documents of a query, of which only the first ones are put in order.
+
+    docs, scores: int64 and float64 arrays of shape (n,), the best n, by document number. first,
+    first_scores: the best of them, best first.
+    """
+
+    docs: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    first: list[int]
+    first_scores: list[float]
+
+
+def deep(connection: Connection, query: LexicalQuery, n_first: int, depth: int) -> DeepHits:
+    """Return the `depth` best documents, and the first `n_first` of these in order.
+
+    As `best` has it, equal scores are in order of paper id, also at both cuts; ids are read for no
+    others, since each of a long list costs more than its score.
+    """
+    docs, scores = query.best(depth)
+    docs, scores = _cut(connection, docs, scores, depth)
+    head, head_scores = _cut(connection, docs, scores, n_first)
+    order = np.argsort(-head_scores, kind="stable")
+    head, head_scores = head[order], head_scores[order]
+    tied = np.zeros(len(head), dtype=bool)
+    same = head_scores[1:] == head_scores[:-1]
+    tied[1:] |= same
+    tied[:-1] |= same
+    if tied.any():
+        # Groups of equal scores stay where they are: only within them does the id decide.
+        at = np.flatnonzero(tied)
+        ids = papers.ids(connection, head[at])
+        places = sorted(range(len(at)), key=lambda n: (-head_scores[at[n]], ids[n]))
+        head[at] = head[at[places]]
+    return DeepHits(docs, scores, head.tolist(), head_scores.tolist())
+
+
+def _cut(
+    connection: Connection, docs: NDArray[np.int64], scores: NDArray[np.float64], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Keep the n best; of those tied at the cut, the ones with the smallest ids."""
+    if len(docs) <= n:
+        return docs, scores
+    limit = np.partition(scores, len(scores) - n)[len(scores) - n]
+    kept = scores > limit
+    tied = np.flatnonzero(scores == limit)
+    room = n - int(kept.sum())
+    if room < len(tied):
+        ids = papers.ids(connection, docs[tied])
+        tied = tied[sorted(range(len(tied)), key=ids.__getitem__)[:room]]
+    kept[tied] = True
+    return docs[kept], scores[kept]

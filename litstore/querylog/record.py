@@ -37,8 +37,8 @@ SWITCH: Final = "query_log"
 # Written on the sqlite3 connection underneath: preparing these statements through the layers above
 # would take longer than running them, at every search.
 PUT_CONFIG_SQL: Final = """
-INSERT INTO retrieval_configs (fingerprint, ranking, recipe, first_used_at)
-VALUES (?, ?, ?, ?)
+INSERT INTO retrieval_configs (fingerprint, ranking, recipe, first_used_at, profile)
+VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (fingerprint) DO NOTHING
 """
 
@@ -53,7 +53,7 @@ ONE_SQL: Final = text("SELECT * FROM query_log WHERE query_id = :query_id")
 
 HITS_SQL: Final = text("""
 SELECT h.rank, h.paper_id, h.final_score, h.bm25_score, h.bm25_norm,
-       h.graph_distance, h.graph_score, h.recency_score
+       h.graph_distance, h.graph_score, h.recency_score, h.knn_score
 FROM query_log_hits h
 JOIN query_log q ON q.query_no = h.query_no
 WHERE q.query_id = :query_id
@@ -105,17 +105,22 @@ class LoggedHit:
     final_score: float
     bm25_score: float
     bm25_norm: float
-    graph_distance: int
+    graph_distance: int | None
     graph_score: float
     recency_score: float
+    knn_score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedConfig:
-    """Ranking and recipe under which a search ran, as canonical JSON."""
+    """Ranking and recipe under which a search ran, as canonical JSON.
+
+    profile: the name of both together; None where they have none.
+    """
 
     ranking: str
     recipe: str
+    profile: str | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -270,7 +275,8 @@ def _insert(
     config: LoggedConfig,
 ) -> None:
     raw = raw_connection(connection)
-    raw.execute(PUT_CONFIG_SQL, (config.fingerprint, config.ranking, config.recipe, entry.at))
+    known = (config.fingerprint, config.ranking, config.recipe, entry.at, config.profile)
+    raw.execute(PUT_CONFIG_SQL, known)
     written = raw.execute(
         PUT_QUERY_SQL, tuple(getattr(entry, name) for name in _QUERY_COLUMNS)
     ).fetchall()

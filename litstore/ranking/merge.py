@@ -1,7 +1,12 @@
 """The blend: lexical and graph results become one list, ranked by a small sum.
 
 ``final = w_bm25 * bm25_norm + w_graph * graph_score + w_recency * recency_score``, added left to
-right. All functions are pure, on arrays of one entry per candidate.
+right, and ``+ w_knn * knn_score`` where that part is asked for. All functions are pure, on arrays
+of one entry per candidate.
+
+A further list of hits, as vectors would give, joins as bm25_norm does: its scores, min-max scaled
+over the union of both lists, are mixed with bm25_norm (or both replaced by reciprocal ranks) before
+the seeds are taken; what follows stays as it is.
 """
 
 from __future__ import annotations
@@ -16,14 +21,32 @@ from numpy.typing import NDArray
 from litstore.config import RetrievalConfig
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 GRAPH_SCORES: Final = (1.0, 0.6, 0.3)
 """Worth of a paper at 0, 1 and 2 hops from the nearest seed."""
 
+UNREACHED: Final = -1
+"""The hop of a candidate that the walk did not reach."""
 
-def graph_scores(hops: NDArray[np.int64]) -> Floats:
-    """1.0, 0.6, 0.3 for 0, 1, 2 hops; array of shape (n,) in, array of shape (n,) out."""
-    return np.array(GRAPH_SCORES)[hops]
+
+def graph_scores(hops: Ints) -> Floats:
+    """1.0, 0.6, 0.3 for 0, 1, 2 hops, 0.0 for UNREACHED; arrays of shape (n,) in and out."""
+    return np.array((*GRAPH_SCORES, 0.0))[hops]
+
+
+def link_sums(places: Ints, worth: Floats, n: int) -> Floats:
+    """For each of n candidates the sum of what its links are worth: float64 array of shape (n,).
+
+    places: int64 array of shape (n_links,), the candidate at the end of each link. worth: float64
+    array of the same shape. A candidate's links are added in the order given.
+    """
+    return np.bincount(places, weights=worth, minlength=n).astype(np.float64)
+
+
+def shares(sums: Floats) -> Floats:
+    """Each sum divided by the largest, 0 to 1; 0.0 throughout where that is 0."""
+    return normalised(sums, float(sums.max(initial=0.0)))
 
 
 def recency_scores(years: Floats, first: int | None, last: int | None) -> Floats:
@@ -51,13 +74,22 @@ class Blend:
     bm25_norm: Floats
     graph: Floats
     recency: Floats
+    knn: Floats
     final: Floats
 
 
-def blend(config: RetrievalConfig, bm25_norm: Floats, graph: Floats, recency: Floats) -> Blend:
-    """Add up the weighted parts."""
+def blend(
+    config: RetrievalConfig,
+    bm25_norm: Floats,
+    graph: Floats,
+    recency: Floats,
+    knn: Floats | None = None,
+) -> Blend:
+    """Add up the weighted parts. knn: None where it is not asked for."""
     final = config.w_bm25 * bm25_norm + config.w_graph * graph + config.w_recency * recency
-    return Blend(bm25_norm, graph, recency, final)
+    if knn is not None:
+        final = final + config.w_knn * knn
+    return Blend(bm25_norm, graph, recency, np.zeros(len(final)) if knn is None else knn, final)
 
 
 def ranking(final: Floats, ids: Sequence[str]) -> list[int]:

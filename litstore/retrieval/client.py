@@ -12,7 +12,7 @@ from typing import Any, Protocol, overload
 import numpy as np
 from sqlalchemy import Connection
 
-from litstore.config import RetrievalConfig
+from litstore.config import RetrievalConfig, find_profile, profile_of
 from litstore.database import stats
 from litstore.database.engine import MEMORY
 from litstore.database.stats import CorpusStats
@@ -29,6 +29,7 @@ from litstore.querylog.record import (
 )
 from litstore.ranking.explain import Explanation
 from litstore.ranking.hits import RankedPaper, RetrievalResult
+from litstore.ranking.merge import UNREACHED
 from litstore.retrieval import explain
 from litstore.retrieval.passes import Ranking, Stopwatch, rank
 from litstore.store import Store
@@ -84,7 +85,7 @@ class RetrievalClient:
         if "store" in given:
             self.store: Store = given["store"]
         else:
-            self.store = _in_memory(given["corpus"])
+            self.store = _in_memory(given["corpus"], self.config.of_profile)
             # Nobody else has this store, so nobody else can close it.
             weakref.finalize(self, self.store.close)
         self.client = client
@@ -96,7 +97,9 @@ class RetrievalClient:
         limit: return at most this many papers; it cuts `ranked` and nothing else. None returns the
         whole list. A query without tokens, or without a match, gives an empty result.
 
-        Raises QueryError for a query that is not text, or too long, or a limit below 0.
+        Raises QueryError for a query that is not text, or too long, or a limit below 0, and
+        ConfigError where the configuration is a profile's (see RetrievalConfig.profile) and the
+        store is built by another recipe.
         """
         if limit is not None and (type(limit) is not int or limit < 0):
             raise QueryError(f"limit must be a whole number of at least 0, not {limit!r}")
@@ -104,9 +107,9 @@ class RetrievalClient:
         query_id, at = new_query_id(), stats.utc_now()
         try:
             with self.store.database.read() as connection:
-                found = rank(connection, self.store.index, query, self.config, watch)
+                found = self._rank(connection, query, watch)
                 best = found.best(connection, None if limit is None else max(limit, KEPT_HITS))
-                hits = [_hit(found, place, *at) for place, at in enumerate(best, 1)]
+                hits = _hits(found, best)
                 ranked = self._hydrate(connection, found, best[:limit], hits)
         except LitstoreError as error:
             self._log_failure(query, query_id, at, limit, error, watch)
@@ -125,8 +128,15 @@ class RetrievalClient:
         paper that the search does not return. Raises UnknownPaperError for an unknown id.
         """
         with self.store.database.read() as connection:
-            found = rank(connection, self.store.index, query, self.config, Stopwatch())
+            found = self._rank(connection, query, Stopwatch())
             return explain.explain(connection, found, self.config, paper_id)
+
+    def _rank(self, connection: Connection, query: str, watch: Stopwatch) -> Ranking:
+        name = self.config.of_profile
+        if name is not None:
+            corpus = stats.read(connection)
+            stats.require_recipe(corpus, find_profile(name), self.store.path)
+        return rank(connection, self.store.index, query, self.config, watch)
 
     def _hydrate(
         self,
@@ -147,6 +157,7 @@ class RetrievalClient:
                 bm25_norm=hit.bm25_norm,
                 graph_score=hit.graph_score,
                 rank=hit.rank,
+                knn_score=hit.knn_score,
             )
             for doc, hit in zip(docs, hits, strict=False)
         ]
@@ -163,7 +174,7 @@ class RetrievalClient:
     ) -> bool:
         if not self.log:
             return False
-        distinct = len(dict.fromkeys(found.lexical.tokens))
+        distinct = len(dict.fromkeys(found.query.tokens))
         passes = result.passes_ms
         status = "ok" if result.hit_count else "no_match" if result.n_tokens else "empty"
         config = logged_config(self.config, found.corpus)
@@ -172,7 +183,7 @@ class RetrievalClient:
             at=at,
             client=self.client,
             query=_loggable(result.query),
-            query_hash=digest(" ".join(found.lexical.tokens)),
+            query_hash=digest(" ".join(found.query.tokens)),
             config=config.fingerprint,
             generation=result.generation,
             status=status,
@@ -240,8 +251,8 @@ def _bind(args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _in_memory(corpus: Iterable[Paper] | Mapping[str, Paper]) -> Store:
-    store = Store.open(MEMORY)
+def _in_memory(corpus: Iterable[Paper] | Mapping[str, Paper], profile: str | None) -> Store:
+    store = Store.open(MEMORY, profile=profile)
     report = store.load(corpus.values() if isinstance(corpus, Mapping) else corpus)
     if report.errors:
         store.close()
@@ -249,18 +260,23 @@ def _in_memory(corpus: Iterable[Paper] | Mapping[str, Paper]) -> Store:
     return store
 
 
+def _hits(found: Ranking, best: list[tuple[int, str]]) -> list[LoggedHit]:
+    """The ranked list, as numbers only."""
+    return [_hit(found, rank, at, paper_id) for rank, (at, paper_id) in enumerate(best, 1)]
+
+
 def _hit(found: Ranking, rank: int, at: int, paper_id: str) -> LoggedHit:
-    """One entry of the ranked list, as numbers only."""
-    blend = found.blend
+    blend, hop = found.blend, int(found.hops[at])
     return LoggedHit(
         rank=rank,
         paper_id=paper_id,
         final_score=float(blend.final[at]),
         bm25_score=float(found.bm25[at]),
         bm25_norm=float(blend.bm25_norm[at]),
-        graph_distance=int(found.hops[at]),
+        graph_distance=None if hop == UNREACHED else hop,
         graph_score=float(blend.graph[at]),
         recency_score=float(blend.recency[at]),
+        knn_score=float(blend.knn[at]),
     )
 
 
@@ -276,16 +292,17 @@ def _result(
         average_score=math.fsum(final) / len(final) if final else 0.0,
         top_score=final[0] if final else 0.0,
         query=query,
-        lexical_count=len(seeds),
-        graph_count=len(final) - len(seeds),
+        lexical_count=found.n_lexical,
+        graph_count=len(final) - found.n_lexical,
         graph_truncated=found.n_truncated,
         top_bm25=seeds[0] if seeds else 0.0,
         mean_bm25=math.fsum(seeds) / len(seeds) if seeds else 0.0,
         score_margin=final[0] - final[1] if len(final) > 1 else 0.0,
-        n_tokens=len(found.lexical.tokens),
-        unknown_terms=found.lexical.unknown_terms(),
+        n_tokens=len(found.query.tokens),
+        unknown_terms=found.query.unknown_terms(),
         generation=found.corpus.generation,
         config=config,
+        recipe=found.corpus.recipe,
         passes_ms=watch.laps,
         wall_time_ms=watch.total_ms(),
     )
@@ -303,7 +320,9 @@ def _loggable(query: str) -> str:
 
 def logged_config(config: RetrievalConfig, corpus: CorpusStats) -> LoggedConfig:
     """Ranking and recipe as the log keeps them."""
-    recipe = {"analyzer": corpus.analyzer, "analyzer_version": corpus.analyzer_version}
+    recipe = {**corpus.recipe.as_dict(), "analyzer_version": corpus.analyzer_version}
     return LoggedConfig(
-        config.canonical_json(), json.dumps(recipe, sort_keys=True, separators=(",", ":"))
+        config.canonical_json(),
+        json.dumps(recipe, sort_keys=True, separators=(",", ":")),
+        profile_of(config, corpus.recipe),
     )

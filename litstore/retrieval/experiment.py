@@ -14,13 +14,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
-from litstore.config import RetrievalConfig
+from litstore.config import Recipe, RetrievalConfig
 from litstore.errors import ConfigError, InputError, QueryError
 from litstore.evaluation.queries import Query
 from litstore.evaluation.trec import Run
 from litstore.fields import shown
 from litstore.retrieval.passes import Stopwatch, rank
-from litstore.retrieval.recipes import NAMED, Indexes, Recipe, own_name
+from litstore.retrieval.recipes import NAMED, Indexes, own_name
 from litstore.store import Store
 
 DEFAULT_DEPTH: Final = 1_000

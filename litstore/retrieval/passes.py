@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from litstore.citations.expand import Walk, expand
+from litstore.citations.links import Links, links
 from litstore.config import RetrievalConfig
 from litstore.database import papers
 from litstore.database.stats import CorpusStats
-from litstore.index.search import BM25Index, LexicalQuery, best
+from litstore.index.search import BM25Index, LexicalQuery, best, deep
 from litstore.ranking import merge
 from litstore.ranking.merge import Blend
+from litstore.retrieval.texts import TextNeighbours, extend, text_neighbours
 
 
 class Stopwatch:
@@ -40,15 +42,26 @@ class Stopwatch:
 class Ranking:
     """The whole ranked list of one query, before any paper is read.
 
-    docs, years, hops, bm25, blend: one entry per candidate, by document number. seeds: document
-    numbers of the lexical hits, best first; seed_scores: their raw BM25.
+    docs, years, hops, bm25, blend: one entry per candidate, by document number; the hop is
+    UNREACHED where the walk did not come, an unknown year is NaN. query: the query as given;
+    lexical: what was searched, the same or the query extended by feedback from the documents
+    `feedback`. seeds: document numbers of the walk's start,
+    best first; seed_scores: their raw BM25. n_lexical: candidates that BM25 found. walk: what it
+    reached. links, largest_sum: where links are weighted, who is linked to which seed, and the
+    largest sum of a paper's links. near: neighbours by text, where asked for.
     """
 
     corpus: CorpusStats
+    query: LexicalQuery
     lexical: LexicalQuery
+    feedback: list[int]
     seeds: list[int]
     seed_scores: list[float]
+    n_lexical: int
     walk: Walk
+    links: Links | None
+    largest_sum: float
+    near: TextNeighbours | None
     docs: NDArray[np.int64]
     years: NDArray[np.float64]
     hops: NDArray[np.int64]
@@ -93,31 +106,100 @@ def rank(
     watch: Stopwatch,
 ) -> Ranking:
     """Run both passes and the merge in this transaction's snapshot."""
-    lexical = index.query(connection, query)
-    corpus = lexical.corpus
+    asked = index.query(connection, query)
+    corpus = asked.corpus
     watch.lap("parse")
-    seeds, seed_scores, _ = best(connection, lexical, config.top_k_lexical)
+    lexical, feedback = asked, list[int]()
+    if config.feedback_docs:
+        feedback = best(connection, asked, config.feedback_docs)[0].tolist()
+    if feedback:
+        lexical = extend(connection, index, asked, feedback, config.feedback_terms)
+    found = deep(connection, lexical, config.top_k_lexical, config.depth)
+    seeds, seed_scores = found.first, found.first_scores
     watch.lap("lexical")
-    walk = expand(connection, seeds.tolist(), max_hops=config.max_hops, hub_limit=config.hub_limit)
+    walk, weighted = _walk(connection, seeds, config)
     watch.lap("graph")
-    years = lexical.columns.years_of(walk.docs)
-    bm25 = lexical.scores(walk.docs)
+    docs, hops = _candidates(walk, found.docs)
+    bm25 = lexical.scores(docs)
+    graph, largest_sum = merge.graph_scores(hops), 0.0
+    if weighted is not None:
+        sums = _link_sums(docs, weighted, seed_scores)
+        graph, largest_sum = merge.shares(sums), float(sums.max(initial=0.0))
+    near = None
+    if config.w_knn and len(found.docs):
+        near = text_neighbours(connection, lexical, config)
+    years = lexical.columns.years_of(docs)
     blend = merge.blend(
         config,
         merge.normalised(bm25, seed_scores[0] if seed_scores else 0.0),
-        merge.graph_scores(walk.hops),
+        graph,
         merge.recency_scores(years, corpus.min_year, corpus.max_year),
+        near.shares(docs) if near else None,
     )
     watch.lap("merge")
     return Ranking(
         corpus=corpus,
+        query=asked,
         lexical=lexical,
-        seeds=seeds.tolist(),
+        feedback=feedback,
+        seeds=seeds,
         seed_scores=seed_scores,
+        n_lexical=len(found.docs),
         walk=walk,
-        docs=walk.docs,
+        links=weighted,
+        largest_sum=largest_sum,
+        near=near,
+        docs=docs,
         years=years,
-        hops=walk.hops,
+        hops=hops,
         bm25=bm25,
         blend=blend,
     )
+
+
+def _walk(
+    connection: Connection, seeds: list[int], config: RetrievalConfig
+) -> tuple[Walk, Links | None]:
+    """Follow citations from the seeds; where links are weighted, also say whose each one is."""
+    if config.seed_weight == "flat":
+        reached = expand(connection, seeds, max_hops=config.max_hops, hub_limit=config.hub_limit)
+        return reached, None
+    nothing = np.zeros(0, dtype=np.int64)
+    weighted = Links(nothing, nothing, 0)
+    if config.max_hops:
+        weighted = links(connection, seeds, hub_limit=config.hub_limit)
+    starts = np.array(seeds, dtype=np.int64)
+    docs = _distinct(starts, weighted.docs)
+    hops = np.ones(len(docs), dtype=np.int64)
+    hops[np.searchsorted(docs, starts)] = 0
+    return Walk(docs, hops, weighted.n_truncated), weighted
+
+
+def _candidates(
+    walk: Walk, found: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What the walk reached and what BM25 found, ascending, with their hops."""
+    docs = _distinct(walk.docs, found)
+    if len(docs) == len(walk.docs):
+        return walk.docs, walk.hops
+    hops = np.full(len(docs), merge.UNREACHED, dtype=np.int64)
+    hops[np.searchsorted(docs, walk.docs)] = walk.hops
+    return docs, hops
+
+
+def _distinct(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return what is in one of the two or both, ascending.
+
+    By sorting: `numpy.unique` hashes, which takes ten times as long for a thousand numbers.
+    """
+    both = np.sort(np.concatenate([one, other]))
+    first = np.ones(len(both), dtype=bool)
+    first[1:] = both[1:] != both[:-1]
+    return both[first]
+
+
+def _link_sums(
+    docs: NDArray[np.int64], weighted: Links, seed_scores: list[float]
+) -> NDArray[np.float64]:
+    worth = np.array(seed_scores, dtype=np.float64)[weighted.seeds]
+    return merge.link_sums(np.searchsorted(docs, weighted.docs), worth, len(docs))

@@ -13,12 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from litstore.config import RetrievalConfig
+from litstore.config import PROFILES, Recipe, RetrievalConfig
 from litstore.database import migrate, stats
 from litstore.store import Store
-
-Recipe = str
-"""How an index was built: the name of its analyzer."""
 
 BM25: Final = "bm25"
 PLAIN_BM25: Final = RetrievalConfig(
@@ -28,19 +25,20 @@ PLAIN_BM25: Final = RetrievalConfig(
 
 NAMED: Final[dict[str, tuple[RetrievalConfig, Recipe | None]]] = {
     BM25: (PLAIN_BM25, None),
-    "spec": (RetrievalConfig(), "plain"),
+    **{name: (profile.config, profile.recipe) for name, profile in PROFILES.items()},
 }
 
 
 def recipe_of(store: Store) -> Recipe:
     """Return how the store's index was built."""
     with store.database.read() as connection:
-        return stats.read(connection).analyzer
+        return stats.read(connection).recipe
 
 
-def own_name(_store: Store) -> str:
+def own_name(store: Store) -> str:
     """Return the name of the profile that the store was built for."""
-    return "spec"
+    with store.database.read() as connection:
+        return stats.read(connection).profile
 
 
 class Indexes:
@@ -68,7 +66,8 @@ class Indexes:
 
     def _build(self, recipe: Recipe) -> Store:
         folder = self._open.enter_context(tempfile.TemporaryDirectory(prefix="litstore-eval-"))
-        made = migrate.open_database(str(Path(folder) / "papers.db"), analyzer=recipe)
+        profile = next(each.name for each in PROFILES.values() if each.recipe == recipe)
+        made = migrate.open_database(str(Path(folder) / "papers.db"), profile=profile)
         store = self._open.enter_context(Store(made))
         store.load(self._own)
         return store

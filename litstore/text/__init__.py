@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from litstore.text import english
 from litstore.text.plain import tokenise
 
 __all__ = ["ANALYZERS", "Analyzer", "tokenise"]
@@ -27,15 +28,35 @@ class Analyzer(Protocol):
     def __call__(self, text: str) -> list[str]:
         """Return the terms of `text` in order, repeats included."""
 
+    def becomes(self) -> Callable[[str], str | None] | None:
+        """Return what makes a word of `plain` a term, or None where it is left out.
 
-class _Function:
-    def __init__(self, name: str, version: int, function: Callable[[str], list[str]]) -> None:
+        None: every word is a term. Every analyzer is `plain` followed by this, word by word, so a
+        bulk load asks once for each distinct word.
+        """
+
+
+class _Words:
+    def __init__(
+        self,
+        name: str,
+        version: int,
+        analyse: Callable[[str], list[str]],
+        becomes: Callable[[], Callable[[str], str | None]] | None = None,
+    ) -> None:
         self.name = name
         self.version = version
-        self._function = function
+        self._analyse = analyse
+        self._becomes = becomes
+
+    def becomes(self) -> Callable[[str], str | None] | None:
+        return self._becomes() if self._becomes is not None else None
 
     def __call__(self, text: str) -> list[str]:
-        return self._function(text)
+        return self._analyse(text)
 
 
-ANALYZERS: Final[dict[str, Analyzer]] = {"plain": _Function("plain", 1, tokenise)}
+ANALYZERS: Final[dict[str, Analyzer]] = {
+    "plain": _Words("plain", 1, tokenise),
+    "english": _Words("english", 1, english.analyse, english.becomes),
+}

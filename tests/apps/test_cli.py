@@ -502,3 +502,76 @@ class TestProcess:
         )
         assert done.returncode == 0
         assert "標題" in done.stdout.decode()
+
+
+class TestProfiles:
+    """`--profile`: what a store is built for, and how it is searched."""
+
+    def test_a_store_is_searched_as_it_was_built(self, cli: Cli) -> None:
+        """`load --profile lexical` builds so; a search without `--profile` follows."""
+        corpus = write(
+            "papers.jsonl",
+            '{"id": "a", "title": "Sparse networks", "authors": ["Ada Tide"], "references": ["b"]}',
+            '{"id": "b", "title": "Nothing"}',
+        )
+        assert cli("load", corpus, "--profile", "lexical").code == 0
+        found = cli("search", "networking tides", "--json").envelope
+        assert [hit["id"] for hit in found["results"]] == ["a", "b"]
+        assert found["profile"] == "lexical"
+        assert found["recipe"] == {"analyzer": "english", "title_weight": 2, "author_weight": 1}
+        assert found["config"]["seed_weight"] == "bm25"
+        assert set(found["config"]) == set(litstore.RetrievalConfig.names())
+        stats = cli("stats", "--json").envelope["results"][0]
+        assert (stats["profile"], stats["analyzer"]) == ("lexical", "english 1")
+        shown = cli("show", "a", "--terms", "--json").envelope["results"][0]["terms"]
+        assert shown == {"ada": 1, "network": 2, "spars": 2, "tide": 1}
+        table = cli("search", "networking tides")
+        assert "score = 1 norm + 0.3 graph + 0 recency" in table.err
+
+    def test_an_existing_store_keeps_its_recipe(self, demo: Cli) -> None:
+        """Another profile is a usage error that names the remedy, which then works."""
+        corpus = write("papers.jsonl", '{"id": "a", "title": "x"}')
+        for command in (("load", corpus), ("search", "sparsity"), ("explain", "sparsity", "p001")):
+            outcome = demo(*command, "--profile", "lexical")
+            assert outcome.code == 2
+            assert "litstore rebuild --profile lexical" in outcome.err
+        rebuilt = demo("rebuild", "--profile", "lexical", "--json").envelope
+        assert (rebuilt["profile"], rebuilt["recipe"]["analyzer"]) == ("lexical", "english")
+        assert demo("search", "sparsity", "--profile", "lexical").code == 0
+        assert demo("verify").code == 0
+        assert "for the profile spec" in demo("rebuild", "--profile", "spec").out
+
+    def test_a_knob_changes_the_profile_it_starts_from(self, demo: Cli) -> None:
+        """Options not given are the profile's; the result then bears no profile's name."""
+        demo("rebuild", "--profile", "lexical")
+        found = demo("search", DEMO_QUERY, "--w-graph", "0", "--hub-limit", "none", "--json")
+        config = found.envelope["config"]
+        assert (config["w_graph"], config["hub_limit"], config["list_depth"]) == (0.0, None, 1000)
+        assert found.envelope["profile"] is None
+
+    def test_optional_parts(self, demo: Cli) -> None:
+        """Neighbours by text and feedback, in the list, the formula and the explanation."""
+        demo("rebuild", "--profile", "lexical")
+        options = ("--w-knn", "0.5", "--feedback-docs", "5")
+        found = demo("search", DEMO_QUERY, *options)
+        assert "+ 0.5 knn" in found.err
+        hits = demo("search", DEMO_QUERY, *options, "--json").envelope["results"]
+        assert max(hit["knn_score"] for hit in hits) > 0
+        tree = demo("explain", DEMO_QUERY, hits[0]["id"], *options).out
+        assert "nearest neighbours by text" in tree
+        assert "from feedback" in tree
+
+    def test_a_stop_word_is_no_term(self, demo: Cli) -> None:
+        """`postings the` says why there is nothing; `postings networks` asks for the stem."""
+        demo("rebuild", "--profile", "lexical")
+        outcome = demo("postings", "the")
+        assert outcome.code == 2
+        assert "'the' is on the stop list" in outcome.err
+        assert demo("postings", "heads", "--json").envelope["term"] == "head"
+        assert "no words that are indexed" in demo("search", "the").err
+
+    def test_an_unknown_profile(self, demo: Cli) -> None:
+        """The choices are named."""
+        outcome = demo("search", "sparsity", "--profile", "neural")
+        assert outcome.code == 2
+        assert "'spec', 'lexical'" in outcome.err

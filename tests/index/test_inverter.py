@@ -12,6 +12,7 @@ from litstore.index import inverter, kernel
 from litstore.text import ANALYZERS, tokenise
 
 PLAIN = ANALYZERS["plain"]
+ENGLISH = ANALYZERS["english"]
 
 needs_compiler = pytest.mark.skipif(
     "c" not in kernel.available() or inverter._compiled is None, reason="no compiled kernel here"
@@ -98,6 +99,36 @@ def test_a_word_may_become_another_term_or_none(texts):
     terms = [[w[:2] for w in tokenise(text) if w not in ("a", "b")] for text in texts]
     assert as_counts(batch) == [Counter(found) for found in terms]
     assert len(asked) == len(set(asked))
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(
+                [
+                    "The",
+                    "of",
+                    "walking",
+                    "Walks",
+                    "walked",
+                    "skies",
+                    "geologist",
+                    "éclairs",
+                    "中国",
+                    "it's",
+                    "a1",
+                ]
+            )
+        ).map(" ".join),
+        max_size=6,
+    )
+)
+def test_stems_are_counted_like_words(texts):
+    """The analyzer `english` asked word by word gives what it gives text by text."""
+    expected = [Counter(ENGLISH(text)) for text in texts]
+    assert as_counts(inverter.invert(texts, ENGLISH)) == expected
+    assert as_counts(inverter._invert(texts, ENGLISH)) == expected
 
 
 @needs_compiler

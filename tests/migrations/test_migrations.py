@@ -537,6 +537,16 @@ class TestGolden:
         ]
         assert rows(path, "SELECT length(lengths) FROM doc_length_blocks") == [(1024,)]
 
+    def test_it_is_the_specifications(self, revision: str, tmp_path: Path) -> None:
+        """An index from before recipes is `spec`; what was logged then has no fourth part."""
+        path = tmp_path / "old.db"
+        restore(revision, path)
+        migrate.open_database(str(path), profile="spec").close()
+        recipe = "analyzer, title_weight, author_weight, profile"
+        assert rows(path, f"SELECT {recipe} FROM corpus_stats") == [("plain", 1, 0, "spec")]
+        assert rows(path, "SELECT DISTINCT knn_score FROM query_log_hits") == [(0.0,)]
+        assert rows(path, "SELECT DISTINCT profile FROM retrieval_configs") == [(None,)]
+
     @pytest.mark.parametrize(
         ("term", "expected"),
         [

@@ -175,6 +175,7 @@ def test_hits_are_the_first_twenty_whatever_the_limit(store, limit):
             ranked.graph_distance,
             ranked.graph_score,
             ranked.recency_score,
+            ranked.knn_score,
         )
         for ranked in whole[:KEPT_HITS]
     ]
@@ -343,6 +344,9 @@ def test_another_recipe_has_another_fingerprint(store, monkeypatch):
 
         def __call__(self, content):
             return tokenise(content)
+
+        def becomes(self):
+            return None
 
     monkeypatch.setitem(ANALYZERS, "plain", NewerPlain())
     store.rebuild()

@@ -13,6 +13,7 @@ import click
 
 from litstore import errors
 from litstore.apps.cli.output import envelope, note, printable
+from litstore.config import PROFILES
 
 OK, FAILURE, USAGE, NOT_FOUND, PARTIAL, TRY_LATER, UNUSABLE, CHECK_FAILED, INTERRUPTED = (
     0, 1, 2, 3, 4, 5, 6, 7, 130,
@@ -98,6 +99,11 @@ def db_option(command: Command) -> Command:
 def json_option(command: Command) -> Command:
     """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+
+
+def profile_option(help_text: str) -> Callable[[Command], Command]:
+    """Add `--profile`: a name of `litstore.config.PROFILES`."""
+    return click.option("--profile", type=click.Choice(list(PROFILES)), help=help_text)
 
 
 def run_command(arguments: list[str]) -> int:

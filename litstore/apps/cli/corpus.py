@@ -20,6 +20,7 @@ from litstore.apps.cli.commands import (
     PARTIAL,
     db_option,
     json_option,
+    profile_option,
 )
 from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
 from litstore.database.engine import MEMORY
@@ -85,9 +86,10 @@ def progress(total: float | None) -> Iterator[Bar]:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@profile_option("What a new store is built for; one that is there must have its recipe.")
 @db_option
 @json_option
-def load(files: tuple[str, ...], db: str | None, as_json: bool) -> int:
+def load(files: tuple[str, ...], profile: str | None, db: str | None, as_json: bool) -> int:
     """Load papers from JSONL files (also .gz; "-" is stdin).
 
     \b
@@ -103,7 +105,7 @@ def load(files: tuple[str, ...], db: str | None, as_json: bool) -> int:
     if not any(name == "-" or Path(name).exists() for name in files):
         # Nothing to load: a misspelt name must not leave an empty store behind.
         raise InputError(f"cannot read {', '.join(files)}: no such file", source=files[0])
-    with litstore.open(db) as store:
+    with litstore.open(db, profile=profile) as store:
         if store.path == MEMORY:
             raise ConfigError("a store in memory would be gone when this command ends; name a file")
         for name in files:
@@ -243,21 +245,27 @@ def verify(db: str | None, as_json: bool) -> int:
 
 
 @click.command()
+@profile_option("Build by the recipe of this profile from now on.  [default: the store's]")
 @db_option
 @json_option
-def rebuild(db: str | None, as_json: bool) -> int:
+def rebuild(profile: str | None, db: str | None, as_json: bool) -> int:
     """Build the index and the citation counts anew from the papers.
 
     \b
-    Example:  litstore rebuild
+    Example:  litstore rebuild --profile lexical
     """
     with litstore.open(db, create=False) as store, progress(len(store)) as bar:
         generation = store.rebuild(
-            on_papers=lambda n: bar.update(done=n, text=f"{n:,} papers indexed")
+            profile=profile,
+            on_papers=lambda n: bar.update(done=n, text=f"{n:,} papers indexed"),
         )
-        n_docs = len(store)
+        corpus = store.stats().corpus
     if as_json:
-        envelope("rebuild", [], papers=n_docs, generation=generation)
+        envelope("rebuild", [], papers=corpus.n_docs, generation=generation,
+                 profile=corpus.profile, recipe=corpus.recipe.as_dict())  # fmt: skip
     else:
-        say(f"{n_docs:,} papers indexed anew; generation {generation}")
+        say(
+            f"{corpus.n_docs:,} papers indexed anew for the profile {printable(corpus.profile)} "
+            f"({printable(corpus.recipe)}); generation {generation}"
+        )
     return OK

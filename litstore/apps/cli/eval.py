@@ -19,6 +19,7 @@ from litstore.apps.cli.commands import CHECK_FAILED, OK, db_option, json_option
 from litstore.apps.cli.corpus import progress
 from litstore.apps.cli.eval_report import Report, Row, print_json, print_report, print_warnings
 from litstore.apps.cli.output import note, printable
+from litstore.config import Recipe
 from litstore.database.engine import MEMORY
 from litstore.errors import ConfigError, InputError
 from litstore.evaluation import (
@@ -38,7 +39,7 @@ from litstore.evaluation.measures import DEFAULT_MEASURES
 from litstore.evaluation.scoring import spliced
 from litstore.retrieval import experiment
 from litstore.retrieval.experiment import DEFAULT_DEPTH, Configuration, Sweep
-from litstore.retrieval.recipes import BM25, Indexes, Recipe
+from litstore.retrieval.recipes import BM25, Indexes
 
 TUNED: Final = "tuned"
 

@@ -95,7 +95,9 @@ def postings(term: str, limit: int, db: str | None, as_json: bool) -> int:
     Example:  litstore postings sparsity
     """
     with litstore.open(db, create=False) as store:
-        tokens = litstore.tokenise(term)
+        tokens = store.analyse(term)
+        if not tokens and litstore.tokenise(term):
+            raise QueryError(f"{term!r} is on the stop list of this store's analyzer")
         if len(tokens) != 1:
             raise QueryError(f"one term expected; {term!r} is {len(tokens)}: {tokens}")
         found = sorted(store.postings(tokens[0]), key=lambda row: (-row[1], row[0]))
@@ -139,6 +141,8 @@ def stats(db: str | None, as_json: bool) -> int:
         "citations": corpus.n_citations,
         "unresolved_citations": found.n_unresolved,
         "years": f"{corpus.min_year} to {corpus.max_year}" if corpus.min_year else "unknown",
+        "profile": corpus.profile,
+        "recipe": str(corpus.recipe),
         "analyzer": f"{corpus.analyzer} {corpus.analyzer_version}",
         "generation": corpus.generation,
         "logged_queries": found.n_queries,

@@ -3,49 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any, TypeVar
+from dataclasses import asdict, replace
+from typing import Any, Final, TypeVar
 
 import click
 
 import litstore
-from litstore.apps.cli.commands import NOT_FOUND, OK, db_option, json_option
+from litstore.apps.cli.commands import NOT_FOUND, OK, db_option, json_option, profile_option
 from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
-from litstore.config import RetrievalConfig
+from litstore.config import PROFILES, SEED_WEIGHTS, RetrievalConfig, find_profile
 from litstore.ranking.hits import RankedPaper, RetrievalResult
 
-_DEFAULTS = RetrievalConfig()
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _hub_limit(_ctx: click.Context, _param: click.Parameter, value: str) -> int | None:
-    if value == "none":
+def _hub_limit(_ctx: click.Context, _param: click.Parameter, value: str | None) -> object:
+    if value is None:
         return None
+    if value == NO_LIMIT:
+        return NO_LIMIT
     if value.isdecimal():
         return int(value)
     raise click.BadParameter("a whole number of at least 1, or none")
 
 
+NO_LIMIT: Final = "none"
+"""What `--hub-limit none` is kept as: None says that the option was not given."""
+
+
+def _defaults(knob: str) -> str:
+    """What the profiles give a knob, for the help."""
+    values = {name: getattr(profile.config, knob) for name, profile in PROFILES.items()}
+    if len(set(values.values())) == 1:
+        return f"[default: {values.popitem()[1]}]"
+    return "[default: " + ", ".join(f"{name} {value}" for name, value in values.items()) + "]"
+
+
+_KNOBS: Final = (
+    ("--top-k", "top_k_lexical", int, "BM25 hits that become seeds of the walk."),
+    ("--max-hops", "max_hops", int, "Citation hops from the seeds; more than 2 is clamped to 2."),
+    ("--list-depth", "list_depth", int, "Best papers by BM25 that are listed; 0: the seeds."),
+    ("--w-bm25", "w_bm25", float, "Weight of the lexical score."),
+    ("--w-graph", "w_graph", float, "Weight of nearness in the citation graph."),
+    ("--w-recency", "w_recency", float, "Weight of recency."),
+    ("--w-knn", "w_knn", float, "Weight of the nearest neighbours by text."),
+    ("--knn", "knn", int, "How many neighbours by text."),
+    ("--feedback-docs", "feedback_docs", int, "Best papers that extend the query (Bo1); 0: none."),
+    ("--feedback-terms", "feedback_terms", int, "By how many terms they extend it."),
+)
+
+
 def ranking_options(command: Command) -> Command:
-    """Add one option for each knob of RetrievalConfig."""
-    for option in (
-        click.option(
-            "--hub-limit", default=str(_DEFAULTS.hub_limit), show_default=True, callback=_hub_limit,
-            metavar="N|none", help="Do not walk through papers with more neighbours than this.",
-        ),
-        click.option("--w-recency", type=float, default=_DEFAULTS.w_recency, show_default=True,
-                     help="Weight of recency."),
-        click.option("--w-graph", type=float, default=_DEFAULTS.w_graph, show_default=True,
-                     help="Weight of nearness in the citation graph."),
-        click.option("--w-bm25", type=float, default=_DEFAULTS.w_bm25, show_default=True,
-                     help="Weight of the lexical score."),
-        click.option("--max-hops", type=int, default=_DEFAULTS.max_hops, show_default=True,
-                     help="Citation hops from the seeds; more than 2 is clamped to 2."),
-        click.option("--top-k", "top_k_lexical", type=int, default=_DEFAULTS.top_k_lexical,
-                     show_default=True, help="BM25 hits that become seeds of the walk."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+    """Add `--profile`, and one option for each knob of RetrievalConfig."""
+    command = click.option(
+        "--hub-limit", callback=_hub_limit, metavar="N|none",
+        help="Do not walk through papers with more neighbours than this.  "
+        + _defaults("hub_limit"),
+    )(command)  # fmt: skip
+    command = click.option(
+        "--seed-weight", type=click.Choice(SEED_WEIGHTS),
+        help="What a citation link to a seed is worth.  " + _defaults("seed_weight"),
+    )(command)  # fmt: skip
+    for flag, knob, kind, text in reversed(_KNOBS):
+        text_with_default = f"{text}  {_defaults(knob)}"
+        command = click.option(flag, knob, type=kind, help=text_with_default)(command)
+    return profile_option("Ranking and recipe by name.  [default: what the store is built for]")(
+        command
+    )
+
+
+def ranking_of(
+    store: litstore.Store, profile: str | None, knobs: dict[str, Any]
+) -> RetrievalConfig:
+    """The ranking of the profile, else of the store's, with the knobs that were given.
+
+    A profile that is named, unlike the store's own, must have the store's recipe.
+    """
+    if profile is None:
+        start = find_profile(store.profile).config
+    else:
+        start = RetrievalConfig.profile(profile)
+    given: dict[str, Any] = {
+        name: None if value == NO_LIMIT else value
+        for name, value in knobs.items()
+        if value is not None
+    }
+    return replace(start, **given)
 
 
 def read_query(words: str) -> str:
@@ -63,8 +106,8 @@ def read_query(words: str) -> str:
 @db_option
 @json_option
 def search(
-    query: str, limit: int, no_log: bool, fail_on_empty: bool, db: str | None, as_json: bool,
-    **knobs: Any,
+    query: str, limit: int, no_log: bool, fail_on_empty: bool, profile: str | None,
+    db: str | None, as_json: bool, **knobs: Any,
 ) -> int:  # fmt: skip
     """Search in two passes and print the ranked papers.
 
@@ -73,8 +116,8 @@ def search(
 
     QUERY "-" reads the query from stdin.
     """
-    config = RetrievalConfig(**knobs)
     with litstore.open(db, create=False) as store:
+        config = ranking_of(store, profile, knobs)
         client = litstore.RetrievalClient(store, config, client="cli", log=not no_log)
         result = client.search(read_query(query), limit=limit)
         if result.query_id is None and not no_log:
@@ -116,12 +159,17 @@ def summary(result: RetrievalResult) -> str:
     """The metrics of one search on one line."""
     config = result.config
     if not result.hit_count:
-        cause = "no paper holds any of its words" if result.n_tokens else "the query has no words"
+        cause = (
+            "no paper holds any of its words"
+            if result.n_tokens
+            else "the query has no words that are indexed"
+            if result.recipe.analyzer != "plain"
+            else "the query has no words"
+        )
         return f"nothing found: {cause}"
     line = (
         f"{result.hit_count} papers ({result.lexical_count} by words, {result.graph_count} by "
-        f"citations only); score = {config.w_bm25:g} norm + {config.w_graph:g} graph + "
-        f"{config.w_recency:g} recency; top {result.top_score:.4f}, "
+        f"citations only); score = {_formula(config)}; top {result.top_score:.4f}, "
         f"average {result.average_score:.4f}; {result.wall_time_ms:.1f} ms"
     )
     if result.graph_truncated:
@@ -129,6 +177,13 @@ def summary(result: RetrievalResult) -> str:
     if result.unknown_terms:
         line += "; in no paper: " + ", ".join(map(printable, result.unknown_terms[:10]))
     return line
+
+
+def _formula(config: RetrievalConfig) -> str:
+    parts = [(config.w_bm25, "norm"), (config.w_graph, "graph"), (config.w_recency, "recency")]
+    if config.w_knn:
+        parts.append((config.w_knn, "knn"))
+    return " + ".join(f"{weight:g} {name}" for weight, name in parts)
 
 
 def hit_as_dict(hit: RankedPaper) -> dict[str, Any]:
@@ -142,6 +197,7 @@ def hit_as_dict(hit: RankedPaper) -> dict[str, Any]:
         "graph_distance": hit.graph_distance,
         "graph_score": hit.graph_score,
         "recency_score": hit.recency_score,
+        "knn_score": hit.knn_score,
         **{name: value for name, value in asdict(hit.paper).items() if name != "id"},
     }
 
@@ -154,7 +210,9 @@ def print_json(result: RetrievalResult) -> None:
         status="ok" if result.hit_count else "empty",
         query=result.query,
         query_id=result.query_id,
-        config=asdict(result.config),
+        profile=result.profile,
+        recipe=result.recipe.as_dict(),
+        config=result.config.as_dict(),
         metrics={
             name: getattr(result, name)
             for name in (
@@ -172,14 +230,16 @@ def print_json(result: RetrievalResult) -> None:
 @ranking_options
 @db_option
 @json_option
-def explain(query: str, paper_id: str, db: str | None, as_json: bool, **knobs: Any) -> int:
+def explain(
+    query: str, paper_id: str, profile: str | None, db: str | None, as_json: bool, **knobs: Any
+) -> int:
     """Show every part of one paper's score for a query.
 
     \b
     Example:  litstore explain "time sharing operating system" 1410
     """
     with litstore.open(db, create=False) as store:
-        client = litstore.RetrievalClient(store, RetrievalConfig(**knobs), client="cli")
+        client = litstore.RetrievalClient(store, ranking_of(store, profile, knobs), client="cli")
         tree = client.explain(read_query(query), paper_id)
     if as_json:
         envelope("explain", [tree.as_dict()], query=query, paper_id=paper_id)
