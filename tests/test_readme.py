@@ -11,7 +11,7 @@ import pytest
 
 import litstore
 from litstore.apps.cli.commands import HOMES
-from litstore.database import schema
+from litstore.database import contract, questions, schema
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 PAPERS = """\
@@ -90,7 +90,7 @@ def test_the_sql_examples_agree_with_the_search(folder: Path) -> None:
         expected = {hit.paper_id: hit.score for hit in store.index.search("sparse attention", 10)}
         result = store.sql(statement)
         assert dict(result.rows) == pytest.approx(expected, abs=1e-9)
-        assert store.sql(blocks("sql")[1]).rows[0][1] >= 1
+        assert store.sql(blocks("sql")[-1]).rows[0][1] >= 1
     if shutil.which("sqlite3"):
         printed = shell(folder, f"sqlite3 -csv papers.db <<'EOF'\n{statement}\nEOF")
         if "no such function: ln" not in printed:
@@ -98,20 +98,70 @@ def test_the_sql_examples_agree_with_the_search(folder: Path) -> None:
             assert {row[0]: float(row[1]) for row in rows} == pytest.approx(expected, abs=1e-9)
 
 
+def generated() -> str:
+    """What the README says of the contract."""
+    return contract.BEGIN + README.split(contract.BEGIN)[1].split(contract.END)[0] + contract.END
+
+
 def test_the_sql_contract_is_written_down() -> None:
-    """The README's table of tables and views names each one and all its columns, and no other."""
-    rows = re.findall(r"^\| `(\w+)` \| .*? \| (.*) \|$", README, re.MULTILINE)
-    written = {name: re.findall(r"`(\w+)`", columns) for name, columns in rows}
-    columns = {
+    """The README tells every table, view and column that people may rely on, and no other."""
+    assert generated() == contract.markdown(), "run: python tests/test_readme.py"
+    held = {
         name: [column.name for column in schema.metadata.tables[name].columns]
         if name in schema.metadata.tables
         else list(schema.VIEW_COLUMNS[name])
         for name in schema.CONTRACT
     }
-    assert written == columns
+    for name, columns in held.items():
+        assert re.search(rf"<code>{name}</code>: \w", generated())
+        assert all(
+            re.search(rf"^\| `{column}` \| \w", generated(), re.MULTILINE) for column in columns
+        )
+    # What is written down is what a store has.
+    with litstore.open(":memory:") as store:
+        for name, columns in held.items():
+            assert columns == store.sql(f"SELECT * FROM {name} LIMIT 0").columns
+
+
+ASKED = "<!-- questions: generated: python tests/test_readme.py -->"
+ANSWERED = "<!-- end of the questions -->"
+
+
+def asked() -> str:
+    """What the README has of the questions."""
+    return ASKED + README.split(ASKED)[1].split(ANSWERED)[0] + ANSWERED
+
+
+def with_questions() -> str:
+    """The same, generated."""
+    return f"{ASKED}\n{questions.markdown()}\n\n{ANSWERED}"
+
+
+def test_the_questions_are_written_down_and_answered() -> None:
+    """Ten and more; each runs on an empty store and on one with papers and a log."""
+    assert asked() == with_questions(), "run: python tests/test_readme.py"
+    statements = re.findall(r"```sql\n(.*?);\n```", asked(), re.DOTALL)
+    assert len(statements) == len(questions.QUESTIONS) >= 10
+    with litstore.open(":memory:") as store:
+        assert [statement for statement in statements if store.sql(statement).truncated] == []
+        store.load(litstore.build_corpus())
+        store.load([litstore.Paper("x", "Alone", references=["missing"])], label="x.jsonl")
+        client = litstore.RetrievalClient(store)
+        for query in ("attention sparsity", "unheardof", "attention sparsity"):
+            client.search(query)
+            store.delete("p003")
+        empty = [statement for statement in statements if not store.sql(statement).rows]
+    assert empty == []
 
 
 def test_every_command_is_mentioned() -> None:
     """The README speaks of every command."""
     assert [name for name in HOMES if not re.search(rf"`[^`]*\b{name}\b", README)] == []
     assert [name for name in HOMES if name not in README] == []
+
+
+if __name__ == "__main__":
+    (Path(__file__).parent.parent / "README.md").write_text(
+        README.replace(generated(), contract.markdown()).replace(asked(), with_questions()),
+        encoding="utf-8",
+    )

@@ -186,13 +186,16 @@ class Database:
             return str(error)
         return None if found == "ok" else str(found)
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, *, always: bool = False) -> None:
         """Move the write-ahead log into the file, as far as readers and the disk's space let it.
 
         What it holds is committed; where it cannot be moved now, a later checkpoint does it. A
-        short one is left alone: SQLite moves it by itself, and when the store is closed.
+        short one is left alone (SQLite moves it by itself, and when the store is closed) unless it
+        must go `always`: what was deleted for good may stand in it.
         """
-        if self.read_only or self.path == MEMORY or self._log_bytes() < WORTH_MOVING_BYTES:
+        if self.read_only or self.path == MEMORY:
+            return
+        if not always and self._log_bytes() < WORTH_MOVING_BYTES:
             return
         with (
             suppress(StoreLockedError, StoreFullError),

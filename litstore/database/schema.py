@@ -29,7 +29,9 @@ from sqlalchemy import (
 from sqlalchemy.schema import SchemaItem
 
 from litstore.database.layout import BLOCK_POSTINGS, BLOCK_SPAN
-from litstore.database.unpacking import DOC_LENGTHS_VIEW, POSTINGS_VIEW
+from litstore.database.views import VIEW_COLUMNS as VIEW_COLUMNS
+from litstore.database.views import VIEWS as VIEWS
+from litstore.database.views import create_views as create_views
 
 metadata: Final = MetaData(
     naming_convention={
@@ -297,14 +299,23 @@ query_log: Final = _table(
     _real("graph_ms", "citation walk"),
     _real("merge_ms", "blend and sort"),
     _real("hydrate_ms", "reading the papers that are returned"),
+    _text("session", "what the caller labels searches with that belong together", null=True),
+    _text("query_norm", "the query's tokens, cut to 2,000 characters; NULL if redacted", null=True),
+    _text("filters", "restrictions on the papers, a JSON object; NULL where none", null=True),
+    _real("matched_term_share", "share of the distinct terms that the best seed holds", null=True),
+    _text("term_dfs", "JSON object: df of each of the first 64 terms; NULL if redacted", null=True),
+    _real("rank_overlap", "RBO with the last run of the same query; NULL where none", null=True),
+    _text("replay_run", "which replay made this search; NULL for an ordinary one", null=True),
+    _text("replay_of", "query_id of the search that was repeated", null=True),
     rowid=True,
 )
 Index(None, query_log.c.at)
 Index(None, query_log.c.query_hash)
+Index(None, query_log.c.replay_run, sqlite_where=query_log.c.replay_run.is_not(None))
 
-query_log_hits: Final = _table(
-    "query_log_hits",
-    "The first 20 of each logged ranked list.",
+query_log_lists: Final = _table(
+    "query_log_lists",
+    "The first 20 of each logged list, packed; the view `query_log_hits` shows rows.",
     Column(
         "query_no",
         Integer,
@@ -313,16 +324,22 @@ query_log_hits: Final = _table(
         autoincrement=False,
         comment="the search",
     ),
-    _key("rank", "from 1"),
-    _text("paper_id", "the paper, by its public id"),
-    _real("final_score", "the blend"),
-    _real("bm25_score", "raw BM25"),
-    _real("bm25_norm", "raw BM25 by the best seed's"),
-    _integer("graph_distance", "hops from the nearest seed; NULL where not reached", null=True),
-    _real("graph_score", "by distance 1.0, 0.6 or 0.3; by seeds' BM25 0 to 1"),
-    _real("recency_score", "0 to 1"),
-    _real("knn_score", "by the BM25 of neighbours by text, 0 to 1; 0 where not asked for"),
-    rowid=False,
+    _text("hits", "JSON: one array, nine values after each other for each paper, best first"),
+    rowid=True,
+)
+
+corpus_generations: Final = _table(
+    "corpus_generations",
+    "One row per generation of the corpus that was searched: what the formulas read then.",
+    _key("generation", "state of the corpus"),
+    _integer("n_docs", "papers in the store (N)"),
+    _integer("total_tokens", "sum of all document lengths; divided by n_docs it is avgdl"),
+    _integer("min_year", "earliest known year; NULL where none is known", null=True),
+    _integer("max_year", "latest known year", null=True),
+    _integer("n_citations", "citations between papers of the store"),
+    _integer("next_doc", "papers with this document number or a larger one came later"),
+    _text("first_searched_at", "UTC"),
+    rowid=True,
 )
 
 judged_queries: Final = _table(
@@ -356,109 +373,18 @@ paper_judgments: Final = _table(
 )
 
 
-VIEWS: Final[dict[str, str]] = {
-    "authors": """
-SELECT p.id AS paper_id, a.position, a.name
-FROM paper_authors a
-JOIN papers p ON p.doc = a.doc
-""",
-    "identifiers": """
-SELECT p.id AS paper_id, i.scheme, i.value
-FROM paper_identifiers i
-JOIN papers p ON p.doc = i.doc
-""",
-    "citations": """
-SELECT citing.id AS citing_id, cited.id AS cited_id, e.asserted_by
-FROM citation_edges e
-JOIN papers citing ON citing.doc = e.citing_doc
-JOIN papers cited ON cited.doc = e.cited_doc
-""",
-    "unresolved_citations": """
-SELECT p.id AS paper_id, u.missing_id,
-       CASE u.asserted_by WHEN 1 THEN 'references' ELSE 'cited_by' END AS direction
-FROM unresolved_edges u
-JOIN papers p ON p.doc = u.doc
-""",
-    "citation_counts": """
-SELECT p.id AS paper_id, d.n_references, d.n_cited_by
-FROM citation_degrees d
-JOIN papers p ON p.doc = d.doc
-""",
-    "postings": POSTINGS_VIEW,
-    "doc_lengths": DOC_LENGTHS_VIEW,
-    "judgments": """
-SELECT q.query_id, q.query, j.paper_id, j.grade, j.judge, j.note, j.judged_at
-FROM judged_queries q
-JOIN paper_judgments j ON j.query_no = q.query_no
-""",
-}
-"""View name to its SELECT. `postings` is one flat SELECT on purpose: behind a UNION the constraint
-on `term` would not reach the blocks, and a BM25 query would decode the whole index."""
-
-VIEW_COLUMNS: Final[dict[str, dict[str, str]]] = {
-    "authors": {
-        "paper_id": "the paper",
-        "position": "place in the list of authors, from 1",
-        "name": "the name as the record has it",
-    },
-    "identifiers": {
-        "paper_id": "the paper",
-        "scheme": "doi, arxiv, pmid, ...",
-        "value": "the identifier in its scheme's normal form",
-    },
-    "citations": {
-        "citing_id": "the paper that cites",
-        "cited_id": "the paper that is cited",
-        "asserted_by": "bits: 1 = the citing paper's record says so, 2 = the cited one's",
-    },
-    "unresolved_citations": {
-        "paper_id": "the paper whose record names the missing work",
-        "missing_id": "id of a work that is not in the store",
-        "direction": "references: the paper cites it; cited_by: it cites the paper",
-    },
-    "citation_counts": {
-        "paper_id": "the paper; papers without any citation have no row",
-        "n_references": "papers of the store that it cites",
-        "n_cited_by": "papers of the store that cite it",
-    },
-    "postings": {
-        "term": "the term; always constrain it: the view cannot be searched by paper",
-        "paper_id": "a paper that holds the term",
-        "tf": "how often it occurs there",
-    },
-    "doc_lengths": {
-        "paper_id": "the paper",
-        "doc_len": "tokens of what the recipe indexes: title and abstract, or more",
-    },
-    "judgments": {
-        "query_id": "what qrels files call the query",
-        "query": "its words",
-        "paper_id": "the paper, which need not be in the store",
-        "grade": "0 = not relevant, higher = more relevant",
-        "judge": "who judged",
-        "note": "what the judge noted; NULL where nothing",
-        "judged_at": "UTC",
-    },
-}
-
 CONTRACT: Final[tuple[str, ...]] = (
     "papers",
     *VIEWS,
     "terms",
     "corpus_stats",
     "corpus_events",
+    "corpus_generations",
     "query_log",
-    "query_log_hits",
     "retrieval_configs",
     "settings",
 )
 """The tables and views that people with a SQL shell may rely on."""
-
-
-def create_views(connection: Connection) -> None:
-    """Create every view; the tables exist, the views do not."""
-    for name, select in VIEWS.items():
-        connection.exec_driver_sql(f"CREATE VIEW {name} AS{select.rstrip()}")
 
 
 def fill_integers(connection: Connection) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
+from litstore import clock
 from litstore.config import Profile, Recipe
 from litstore.database.engine import Database, raw_connection
 from litstore.errors import ConfigError, DamagedStoreError
@@ -285,7 +285,7 @@ def _table_bytes(connection: Connection) -> dict[str, int]:
 
 def utc_now() -> str:
     """The time in UTC with milliseconds, as ISO 8601 text that sorts."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return clock.utc_text(clock.now())
 
 
 def setting(connection: Connection, name: str) -> str | None:

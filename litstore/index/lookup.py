@@ -28,11 +28,12 @@ FROM terms
 WHERE term IN (SELECT value FROM json_each(?))
 """
 
+# A term's rows are one range scan, in order of document number as they stand; ORDER BY would sort
+# them all again, bytes included.
 BLOCKS_SQL: Final = """
 SELECT b.block >> 32, b.block & 2147483647, b.n_slots, b.offset_width, b.offsets, b.tfs, b.bounds
 FROM json_each(?) j
 CROSS JOIN posting_blocks b ON b.block BETWEEN j.value << 32 AND (j.value << 32) + 2147483647
-ORDER BY b.block
 """
 
 OVERFLOW_SQL: Final = """

@@ -18,7 +18,7 @@ from litstore.database import papers, stats
 from litstore.database.engine import Database, raw_connection
 from litstore.errors import QueryError
 from litstore.fields import clean_text, shown
-from litstore.querylog.record import digest
+from litstore.querylog.entries import digest
 
 MAX_GRADE: Final = 1000
 """Grades lie between minus and plus this; `litstore judge` takes 0 to 3."""

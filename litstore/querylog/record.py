@@ -8,32 +8,43 @@ and counted.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import secrets
 import sqlite3
 import stat
 import threading
-import time
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from sqlalchemy import Connection, text
 
 from litstore.database import stats
 from litstore.database.engine import MEMORY, Database, raw_connection
 from litstore.errors import LitstoreError, StoreLockedError
+from litstore.querylog import retention, spill
+from litstore.querylog.entries import (
+    CORPUS_COLUMNS,
+    QUERY_COLUMNS,
+    LoggedConfig,
+    LoggedCorpus,
+    LoggedHit,
+    LoggedQuery,
+    packed,
+    unpacked,
+)
+from litstore.querylog.overlap import rank_biased_overlap
+from litstore.querylog.retention import LogSettings, Pruned
+
+if TYPE_CHECKING:
+    from litstore.querylog.read import UsedConfig
+    from litstore.querylog.series import Series
 
 BUSY_WAIT_S: Final = 0.25
-KEPT_HITS: Final = 20
-KEPT_CHARS: Final = 2_000
-SWITCH: Final = "query_log"
-
 # Written on the sqlite3 connection underneath: preparing these statements through the layers above
 # would take longer than running them, at every search.
 PUT_CONFIG_SQL: Final = """
@@ -42,90 +53,28 @@ VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (fingerprint) DO NOTHING
 """
 
-LIST_SQL: Final = text("""
-SELECT *
+PUT_GENERATION_SQL: Final = """
+INSERT INTO corpus_generations (generation, n_docs, total_tokens, min_year, max_year, n_citations,
+                                next_doc, first_searched_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (generation) DO NOTHING
+"""
+
+PREVIOUS_SQL: Final = """
+SELECT query_no, config, generation, filters, hit_count
 FROM query_log
+WHERE query_hash = ? AND replay_run IS NULL AND status <> 'error'
 ORDER BY query_no DESC
-LIMIT :limit
-""")
+LIMIT 1
+"""
 
-ONE_SQL: Final = text("SELECT * FROM query_log WHERE query_id = :query_id")
+REPEATED_SQL: Final = """
+SELECT query_no, config, generation, filters, hit_count
+FROM query_log
+WHERE query_id = ?
+"""
 
-HITS_SQL: Final = text("""
-SELECT h.rank, h.paper_id, h.final_score, h.bm25_score, h.bm25_norm,
-       h.graph_distance, h.graph_score, h.recency_score, h.knn_score
-FROM query_log_hits h
-JOIN query_log q ON q.query_no = h.query_no
-WHERE q.query_id = :query_id
-ORDER BY h.rank
-""")
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedQuery:
-    """One row of `query_log`; the columns are described in `litstore.database.schema`."""
-
-    query_id: str
-    at: str
-    client: str
-    query: str | None
-    query_hash: str
-    config: str
-    generation: int
-    status: str
-    error: str | None = None
-    limit_given: int | None = None
-    n_tokens: int = 0
-    n_unknown_terms: int = 0
-    unknown_term_share: float = 0.0
-    hit_count: int = 0
-    lexical_count: int = 0
-    graph_count: int = 0
-    graph_truncated: int = 0
-    zero_result: int = 1
-    average_score: float = 0.0
-    top_score: float = 0.0
-    top_bm25: float = 0.0
-    mean_bm25: float = 0.0
-    score_margin: float = 0.0
-    wall_time_ms: float = 0.0
-    parse_ms: float = 0.0
-    lexical_ms: float = 0.0
-    graph_ms: float = 0.0
-    merge_ms: float = 0.0
-    hydrate_ms: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedHit:
-    """One row of `query_log_hits`: a paper's place in a logged list, and the parts of its score."""
-
-    rank: int
-    paper_id: str
-    final_score: float
-    bm25_score: float
-    bm25_norm: float
-    graph_distance: int | None
-    graph_score: float
-    recency_score: float
-    knn_score: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedConfig:
-    """Ranking and recipe under which a search ran, as canonical JSON.
-
-    profile: the name of both together; None where they have none.
-    """
-
-    ranking: str
-    recipe: str
-    profile: str | None = None
-
-    @property
-    def fingerprint(self) -> str:
-        """Sixteen hex digits that are equal for equal ranking and recipe."""
-        return digest(f"{self.ranking}\n{self.recipe}")
+LIST_SQL: Final = "SELECT hits FROM query_log_lists WHERE query_no = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,24 +84,25 @@ class _Spilled:
     query: LoggedQuery
     hits: list[LoggedHit]
     config: LoggedConfig
+    corpus: LoggedCorpus | None = None
 
 
-_QUERY_COLUMNS: Final = [field.name for field in fields(LoggedQuery)]
-_HIT_COLUMNS: Final = [field.name for field in fields(LoggedHit)]
-
+# SQLite gives the next query_no, as the column is the table's rowid.
 PUT_QUERY_SQL: Final = f"""
-INSERT INTO query_log (query_no, {", ".join(_QUERY_COLUMNS)})
-SELECT coalesce(max(query_no), 0) + 1, {", ".join("?" * len(_QUERY_COLUMNS))}
-FROM query_log
-WHERE true
+INSERT INTO query_log ({", ".join(QUERY_COLUMNS)})
+VALUES ({", ".join("?" * len(QUERY_COLUMNS))})
 ON CONFLICT (query_id) DO NOTHING
-RETURNING query_no
 """
 
-PUT_HIT_SQL: Final = f"""
-INSERT INTO query_log_hits (query_no, {", ".join(_HIT_COLUMNS)})
-VALUES ({", ".join("?" * (len(_HIT_COLUMNS) + 1))})
-"""
+PUT_LIST_SQL: Final = "INSERT INTO query_log_lists (query_no, hits) VALUES (?, ?)"
+
+_VALUES: Final = attrgetter(*QUERY_COLUMNS)
+_CORPUS_VALUES: Final = attrgetter(*CORPUS_COLUMNS)
+_OVERLAP_AT: Final = QUERY_COLUMNS.index("rank_overlap")
+
+CHECKPOINT_PAGES: Final = 4_000
+"""Size of the write-ahead log, in pages, at which a logged search moves it into the file: seldom,
+since that search waits for the disk."""
 
 
 class QueryLog:
@@ -161,52 +111,73 @@ class QueryLog:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._spill = Path(f"{database.path}-querylog.jsonl").absolute()
+        self._spill_name = str(self._spill)
         self._spilling = threading.Lock()
+        self._writer = _Writer(database)
         self._searched_for_leftovers = False
+        self._written_for: tuple[str, int] | None = None
+        self._expired_on: tuple[str, LogSettings] | None = None
         self.dropped = 0
         """Entries of this process that could neither be logged nor spilled."""
 
-    def record(self, entry: LoggedQuery, hits: Sequence[LoggedHit], config: LoggedConfig) -> bool:
+    def record(
+        self,
+        entry: LoggedQuery,
+        hits: Sequence[LoggedHit],
+        config: LoggedConfig,
+        corpus: LoggedCorpus | None = None,
+    ) -> bool:
         """Log one search; return whether it was kept. Never raises for what goes wrong in storing.
 
         Nothing is kept, and False returned, where the log is off or the store cannot be written.
         """
         if self._database.read_only:
             return False
+        spilled = _Spilled(entry, list(hits), config, corpus)
         taken: list[Path] = []
         try:
-            with self._database.write(wait_s=BUSY_WAIT_S) as connection:
-                if stats.setting(connection, SWITCH) == "off":
+            with self._writer.transaction() as raw:
+                settings = retention.read_settings(raw)
+                if not settings.on:
                     return False
-                taken = self._take_in(connection)
-                _insert(connection, entry, hits, config)
+                taken = self._take_in(raw, settings)
+                state = (entry.config, entry.generation)
+                _insert(raw, _kept(spilled, settings), known=state == self._written_for)
+                today = (entry.at[:10], settings)
+                # What is kept on one day is kept all day: looked through once, then not again.
+                if today != self._expired_on and not retention.expire_some(raw, *today):
+                    self._expired_on = today
         except StoreLockedError:
-            return self._set_aside(entry, hits, config)
+            return self._set_aside(spilled)
         except LitstoreError:
+            self._written_for = None
             self.dropped += 1
             return False
+        self._written_for = state
         self._searched_for_leftovers = True
         for file in taken:
             with suppress(OSError):
                 file.unlink()
         return True
 
-    def _set_aside(
-        self, entry: LoggedQuery, hits: Sequence[LoggedHit], config: LoggedConfig
-    ) -> bool:
+    def _set_aside(self, spilled: _Spilled) -> bool:
         try:
+            with self._database.read() as connection:
+                settings = retention.read_settings(raw_connection(connection))
+            if not settings.on:
+                return False
             # Begun with a line's end: what a process that died here left of a line stands alone.
-            line = b"\n%s\n" % msgspec.json.encode(_Spilled(entry, list(hits), config))
+            line = b"\n%s\n" % msgspec.json.encode(_kept(spilled, settings))
             with self._spilling:
                 # Taken in while it was written: written again, and the log passes over the second.
-                if not any(_append(self._spill, line) for _ in range(_TRIES)):
+                if not any(spill.append(self._spill, line) for _ in range(spill.TRIES)):
                     raise OSError(f"{self._spill} does not stay in its place")
-        except (OSError, TypeError, UnicodeError, OverflowError):
+        except (LitstoreError, OSError, TypeError, UnicodeError, OverflowError):
             self.dropped += 1
             return False
         return True
 
-    def _take_in(self, connection: Connection) -> list[Path]:
+    def _take_in(self, raw: sqlite3.Connection, settings: LogSettings) -> list[Path]:
         """Log what was spilled; return the files to delete once this is committed.
 
         A file is first given a name of its own, so that nobody appends to it any more; should the
@@ -220,16 +191,19 @@ class QueryLog:
         if not self._rename_spill() and self._searched_for_leftovers:
             return []
         taken = []
-        for file in sorted(self._spill.parent.glob(f"{_glob_escape(self._spill.name)}.*")):
-            if _OWN_NAME.fullmatch(file.name.removeprefix(self._spill.name)):
+        for file in sorted(self._spill.parent.glob(f"{spill.glob_escape(self._spill.name)}.*")):
+            if spill.OWN_NAME.fullmatch(file.name.removeprefix(self._spill.name)):
                 with suppress(OSError):
-                    lines = _read(file)
+                    lines = spill.read(file)
                     for line in lines:
-                        _insert_spilled(connection, line)
+                        _insert_spilled(raw, line, settings)
                     taken.append(file)
         return taken
 
     def _rename_spill(self) -> bool:
+        # Asked at every search, and as good as always answered with no.
+        if not os.path.lexists(self._spill_name):
+            return False
         try:
             if stat.S_ISREG(self._spill.lstat().st_mode):
                 self._spill.rename(f"{self._spill}.{os.getpid()}-{secrets.token_hex(4)}")
@@ -238,117 +212,230 @@ class QueryLog:
             pass
         return False
 
-    def switch(self, *, on: bool) -> None:
-        """Turn logging on or off for everybody who uses this store."""
-        with self._database.write() as connection:
-            stats.change_setting(connection, SWITCH, "on" if on else "off")
+    def waiting(self) -> int:
+        """How many entries wait beside the file, for the next search to take them in."""
+        if self._database.path == MEMORY:
+            return 0
+        pattern = f"{spill.glob_escape(self._spill.name)}*"
+        count = 0
+        for file in self._spill.parent.glob(pattern):
+            own = file == self._spill or spill.OWN_NAME.fullmatch(
+                file.name.removeprefix(self._spill.name)
+            )
+            with suppress(OSError):
+                count += sum(bool(line.strip()) for line in spill.read(file)) if own else 0
+        return count
+
+    def close(self) -> None:
+        """Close what the log holds open for itself; a later entry opens it again."""
+        self._writer.close()
+
+    @property
+    def settings(self) -> LogSettings:
+        """The switches of this log: on or off, redaction, retention."""
+        with self._database.read() as connection:
+            return retention.read_settings(raw_connection(connection))
 
     @property
     def is_on(self) -> bool:
         """Whether searches are logged."""
-        with self._database.read() as connection:
-            return stats.setting(connection, SWITCH) != "off"
+        return self.settings.on
+
+    def switch(self, *, on: bool) -> None:
+        """Turn logging on or off for everybody who uses this store."""
+        self._set(retention.SWITCH, on=on)
+
+    def redact(self, *, on: bool) -> None:
+        """From now on keep only the hash of each query, or its words again.
+
+        The hash tells equal queries apart from others; it is no secret, since who guesses a query
+        can compute its hash. Words that were logged before stay: see `redact_existing`.
+        """
+        self._set(retention.REDACTION, on=on)
+
+    def redact_existing(self) -> int:
+        """Overwrite the words of every query in the log; return how many searches had some."""
+        return retention.redact_existing(self._database)
+
+    def keep(self, *, hits_days: int | None, searches_days: int | None) -> LogSettings:
+        """Set for how many days the papers of a search, and its row, are kept; None is for ever.
+
+        Raises ConfigError for less than a day, or papers that would outlive their search.
+        """
+        with self._database.write() as connection:
+            return retention.change_retention(
+                connection, hits_days=hits_days, searches_days=searches_days
+            )
+
+    def prune(self, *, older_than: datetime | None = None, hits_only: bool = False) -> Pruned:
+        """Remove searches older than a moment; without one, what the retention says has expired.
+
+        hits_only: keep their rows, and remove only the papers they returned. What is removed is
+        overwritten in the file; the file does not shrink, the room is used again.
+        """
+        return retention.prune(self._database, older_than=older_than, hits_only=hits_only)
+
+    def _set(self, name: str, *, on: bool) -> None:
+        with self._database.write() as connection:
+            stats.change_setting(connection, name, "on" if on else "off")
 
     def latest(self, limit: int = 20) -> list[LoggedQuery]:
-        """Return the last `limit` searches, newest first."""
-        with self._database.read() as connection:
-            return [_query(row) for row in connection.execute(LIST_SQL, {"limit": limit})]
+        """Return the last `limit` searches, newest first; replays are left out."""
+        return self.entries(limit=limit)
+
+    def entries(
+        self, *, limit: int | None = 20, newest_first: bool = True, **which: Any
+    ) -> list[LoggedQuery]:
+        """Return logged searches; `which` are the fields of `litstore.querylog.read.Which`."""
+        from litstore.querylog import read
+
+        return read.entries(
+            self._database, read.Which(**which), limit=limit, newest_first=newest_first
+        )
+
+    def export(self, **which: Any) -> Iterator[tuple[LoggedQuery, list[LoggedHit]]]:
+        """Every logged search with its papers, oldest first, streamed; `which` as in `entries`."""
+        from litstore.querylog import read
+
+        return read.export(self._database, read.Which(**which))
 
     def find(self, query_id: str) -> tuple[LoggedQuery, list[LoggedHit]] | None:
         """Return one logged search and its first hits; None if the log has no such id."""
-        bound = {"query_id": query_id}
-        with self._database.read() as connection:
-            row = connection.execute(ONE_SQL, bound).one_or_none()
-            if row is None:
-                return None
-            return _query(row), [LoggedHit(*hit) for hit in connection.execute(HITS_SQL, bound)]
+        from litstore.querylog import read
+
+        return read.find(self._database, query_id)
+
+    def configs(self) -> list[UsedConfig]:
+        """Return each configuration in the log, the newest first."""
+        from litstore.querylog import read
+
+        return read.configs(self._database)
+
+    def series(self, by: str = "day", **chosen: Any) -> Series:
+        """Return the log's metrics over time, as plain rows.
+
+        by: "hour", "day", "week". `chosen` are the arguments of `litstore.querylog.series.series`.
+        """
+        from litstore.querylog import series
+
+        return series.series(self._database, by, **chosen)
 
 
-def _query(row: Any) -> LoggedQuery:
-    return LoggedQuery(**{name: row._mapping[name] for name in _QUERY_COLUMNS})
+def _kept(spilled: _Spilled, settings: LogSettings) -> _Spilled:
+    """The entry as it may be kept: without its words where the log is redacted."""
+    if not settings.redacted:
+        return spilled
+    query = replace(spilled.query, query=None, query_norm=None, term_dfs=None)
+    return replace(spilled, query=query)
 
 
-def _insert(
-    connection: Connection,
-    entry: LoggedQuery,
-    hits: Sequence[LoggedHit],
-    config: LoggedConfig,
-) -> None:
-    raw = raw_connection(connection)
-    known = (config.fingerprint, config.ranking, config.recipe, entry.at, config.profile)
-    raw.execute(PUT_CONFIG_SQL, known)
-    written = raw.execute(
-        PUT_QUERY_SQL, tuple(getattr(entry, name) for name in _QUERY_COLUMNS)
-    ).fetchall()
-    if written and hits:
-        rows = [(*written[0], *(getattr(hit, name) for name in _HIT_COLUMNS)) for hit in hits]
-        raw.executemany(PUT_HIT_SQL, rows)
+def _insert(raw: sqlite3.Connection, spilled: _Spilled, *, known: bool = False) -> None:
+    """Write one entry. known: its configuration and generation stand in their tables already."""
+    entry, hits, config = spilled.query, spilled.hits, spilled.config
+    if not known:
+        known_config = (entry.config, config.ranking, config.recipe, entry.at, config.profile)
+        raw.execute(PUT_CONFIG_SQL, known_config)
+        if spilled.corpus is not None:
+            raw.execute(
+                PUT_GENERATION_SQL, (entry.generation, *_CORPUS_VALUES(spilled.corpus), entry.at)
+            )
+    values = list(_VALUES(entry))
+    if entry.status != "error":
+        values[_OVERLAP_AT] = _rank_overlap(raw, entry, hits)
+    written = raw.execute(PUT_QUERY_SQL, values)
+    if written.rowcount and hits:
+        raw.execute(PUT_LIST_SQL, (written.lastrowid, packed(hits)))
 
 
-def _insert_spilled(connection: Connection, line: bytes) -> None:
+def _rank_overlap(
+    raw: sqlite3.Connection, entry: LoggedQuery, hits: Sequence[LoggedHit]
+) -> float | None:
+    """RBO of a list with that of the run before: of the same query, or the one that is replayed."""
+    if entry.replay_of is not None:
+        found = raw.execute(REPEATED_SQL, (entry.replay_of,)).fetchone()
+    else:
+        found = raw.execute(PREVIOUS_SQL, (entry.query_hash,)).fetchone()
+    if found is None:
+        return None
+    number, *state, hit_count = found
+    if state == [entry.config, entry.generation, entry.filters]:
+        # The same search over the same corpus: the list cannot have changed.
+        return 1.0
+    stored = raw.execute(LIST_SQL, (number,)).fetchone()
+    if hit_count and not stored:
+        # Its papers have expired.
+        return None
+    before = unpacked(stored[0]) if stored else []
+    return rank_biased_overlap([hit.paper_id for hit in before], [hit.paper_id for hit in hits])
+
+
+def _insert_spilled(raw: sqlite3.Connection, line: bytes, settings: LogSettings) -> None:
     """Log one spilled line; a torn or foreign one is passed over."""
     try:
         spilled = msgspec.json.decode(line, type=_Spilled)
     except (ValueError, RecursionError):
         return
-    if spilled.query.config != spilled.config.fingerprint:
+    ranks = [hit.rank for hit in spilled.hits]
+    if spilled.query.config != spilled.config.fingerprint or ranks != list(
+        range(1, len(ranks) + 1)
+    ):
         return
+    raw.execute("SAVEPOINT spilled")
     try:
-        with connection.begin_nested():
-            _insert(connection, spilled.query, spilled.hits, spilled.config)
+        _insert(raw, _kept(spilled, settings))
     except (sqlite3.IntegrityError, OverflowError):
-        return
+        raw.execute("ROLLBACK TO spilled")
+    raw.execute("RELEASE spilled")
 
 
-_OWN_NAME: Final = re.compile(r"\.[0-9]+-[0-9a-f]{8}")
-_TRIES: Final = 5
-_NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-"""A link could lead to a file that is none of ours, and a pipe would keep a search waiting."""
+class _Writer:
+    """A connection of the log's own, for short transactions, one thread at a time.
 
-
-def _append(path: Path, line: bytes) -> bool:
-    """Append in one write; return whether the file still had this name afterwards.
-
-    Raises OSError if it cannot be written, or is no ordinary file.
+    It is kept open and spoken to directly: going through the layers above would take several times
+    as long as writing an entry does.
     """
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINKS, 0o644)
-    with open(handle, "ab", buffering=0) as file:  # noqa: PTH123
-        written = os.fstat(handle)
-        if not stat.S_ISREG(written.st_mode):
-            raise OSError(f"{path} is not an ordinary file")
-        if file.write(line) != len(line):
-            raise OSError(f"{path} could not be written")
-    try:
-        return os.path.samestat(written, path.lstat())
-    except FileNotFoundError:
-        return False
 
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._turn = threading.Lock()
+        self._raw: sqlite3.Connection | None = None
+        self._wait_s = 0.0
 
-def _read(path: Path) -> list[bytes]:
-    """Return the lines of an ordinary file; OSError for anything else."""
-    handle = os.open(path, os.O_RDONLY | _NO_LINKS)
-    with open(handle, "rb") as file:  # noqa: PTH123
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(f"{path} is not an ordinary file")
-        return file.read().split(b"\n")
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """A writing transaction; StoreLockedError if it cannot begin within BUSY_WAIT_S seconds."""
+        if self._database.path == MEMORY:
+            with self._database.write(wait_s=BUSY_WAIT_S) as connection:
+                yield raw_connection(connection)
+            return
+        if not self._turn.acquire(timeout=BUSY_WAIT_S):
+            raise StoreLockedError(f"{self._database.path} is locked", path=self._database.path)
+        try:
+            with self._database.explained():
+                raw = self._open()
+                raw.execute("BEGIN IMMEDIATE")
+                try:
+                    yield raw
+                    raw.execute("COMMIT")
+                finally:
+                    if raw.in_transaction:
+                        raw.execute("ROLLBACK")
+        finally:
+            self._turn.release()
 
+    def _open(self) -> sqlite3.Connection:
+        if self._raw is None:
+            self._raw = self._database.connect()
+            self._raw.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}").close()
+            self._wait_s = 0.0
+        if self._wait_s != BUSY_WAIT_S:
+            self._wait_s = BUSY_WAIT_S
+            self._raw.execute(f"PRAGMA busy_timeout = {int(BUSY_WAIT_S * 1000)}").close()
+        return self._raw
 
-def _glob_escape(name: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
-
-
-def digest(content: str) -> str:
-    """Sixteen hex digits of the text's BLAKE2b hash."""
-    return hashlib.blake2b(content.encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-
-_ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-
-
-def new_query_id() -> str:
-    """Return a ULID: 26 characters, sorts by time, unique across processes.
-
-    Source: the ULID specification (48 bits of milliseconds, 80 random bits, Crockford base 32).
-    """
-    number = (time.time_ns() // 1_000_000 << 80) | secrets.randbits(80)
-    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+    def close(self) -> None:
+        """Close the connection, once nobody writes with it."""
+        with self._turn:
+            if self._raw is not None:
+                self._raw.close()
+                self._raw = None

@@ -7,19 +7,20 @@ import math
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Protocol, overload
 
 import numpy as np
 from sqlalchemy import Connection
 
-from litstore.config import RetrievalConfig, find_profile, profile_of
+from litstore import clock
+from litstore.config import Recipe, RetrievalConfig, find_profile, profile_of
 from litstore.database import stats
 from litstore.database.engine import MEMORY
 from litstore.database.stats import CorpusStats
 from litstore.errors import LitstoreError, QueryError
 from litstore.paper import Paper
-from litstore.querylog.record import (
-    KEPT_CHARS,
+from litstore.querylog.entries import (
     KEPT_HITS,
     LoggedConfig,
     LoggedHit,
@@ -30,7 +31,7 @@ from litstore.querylog.record import (
 from litstore.ranking.explain import Explanation
 from litstore.ranking.hits import RankedPaper, RetrievalResult
 from litstore.ranking.merge import UNREACHED
-from litstore.retrieval import explain
+from litstore.retrieval import entry, explain
 from litstore.retrieval.passes import Ranking, Stopwatch, rank
 from litstore.store import Store
 
@@ -49,7 +50,8 @@ class RetrievalClient:
     config)`, the specification's, loads the corpus (papers, or a mapping to papers) into a store in
     memory and is otherwise the same; the two clients are kept but never called by `search`.
 
-    client: who searches, for the log. log: whether this client's searches are logged.
+    client: who searches, for the log. session: a label for searches that belong together, for the
+    log too. log: whether this client's searches are logged.
     """
 
     @overload
@@ -59,6 +61,7 @@ class RetrievalClient:
         config: RetrievalConfig | None = None,
         *,
         client: str = "python",
+        session: str | None = None,
         log: bool = True,
     ) -> None: ...
 
@@ -71,10 +74,18 @@ class RetrievalClient:
         config: RetrievalConfig | None = None,
         *,
         client: str = "python",
+        session: str | None = None,
         log: bool = True,
     ) -> None: ...
 
-    def __init__(self, *args: Any, client: str = "python", log: bool = True, **named: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        client: str = "python",
+        session: str | None = None,
+        log: bool = True,
+        **named: Any,
+    ) -> None:
         given = _bind(args, named)
         config = given.get("config")
         if config is not None and not isinstance(config, RetrievalConfig):
@@ -89,6 +100,7 @@ class RetrievalClient:
             # Nobody else has this store, so nobody else can close it.
             weakref.finalize(self, self.store.close)
         self.client = client
+        self.session = session
         self.log = log
 
     def search(self, query: str, limit: int | None = None) -> RetrievalResult:
@@ -103,23 +115,35 @@ class RetrievalClient:
         """
         if limit is not None and (type(limit) is not int or limit < 0):
             raise QueryError(f"limit must be a whole number of at least 0, not {limit!r}")
+        return self.searched(query, limit, replay={})[0]
+
+    def searched(
+        self, query: str, limit: int | None, *, replay: Mapping[str, str | None]
+    ) -> tuple[RetrievalResult, Ranking]:
+        """Search, and return with the result the whole ranking behind it.
+
+        replay: `replay_run` and `replay_of` of the log entry where the search is one.
+        """
         watch = Stopwatch()
-        query_id, at = new_query_id(), stats.utc_now()
+        at = clock.now()
+        marks = {"query_id": new_query_id(at), "at": clock.utc_text(at), **replay}
         try:
             with self.store.database.read() as connection:
                 found = self._rank(connection, query, watch)
                 best = found.best(connection, None if limit is None else max(limit, KEPT_HITS))
                 hits = _hits(found, best)
                 ranked = self._hydrate(connection, found, best[:limit], hits)
+                watch.lap("hydrate")
+                result = _result(query, found, ranked, self.config, watch)
+                kept = hits[:KEPT_HITS]
+                if self.log:
+                    kept = entry.with_seeds(connection, found, best, kept, self.config)
         except LitstoreError as error:
-            self._log_failure(query, query_id, at, limit, error, watch)
+            self._log_failure(query, marks, limit, error, watch)
             raise
-        watch.lap("hydrate")
-        result = _result(query, found, ranked, self.config, watch)
-        kept = hits[:KEPT_HITS]
-        if self._log(result, found, kept, query_id=query_id, at=at, limit=limit):
-            result = replace(result, query_id=query_id)
-        return result
+        if self._log(result, found, kept, marks=marks, limit=limit):
+            result = replace(result, query_id=marks["query_id"])
+        return result, found
 
     def explain(self, query: str, paper_id: str) -> Explanation:
         """Return every part of one paper's score for a query, as a tree; nothing is logged.
@@ -168,8 +192,7 @@ class RetrievalClient:
         found: Ranking,
         hits: list[LoggedHit],
         *,
-        query_id: str,
-        at: str,
+        marks: Mapping[str, Any],
         limit: int | None,
     ) -> bool:
         if not self.log:
@@ -178,12 +201,9 @@ class RetrievalClient:
         passes = result.passes_ms
         status = "ok" if result.hit_count else "no_match" if result.n_tokens else "empty"
         config = logged_config(self.config, found.corpus)
-        entry = LoggedQuery(
-            query_id=query_id,
-            at=at,
+        logged = LoggedQuery(
             client=self.client,
-            query=_loggable(result.query),
-            query_hash=digest(" ".join(found.query.tokens)),
+            query=entry.loggable(result.query),
             config=config.fingerprint,
             generation=result.generation,
             status=status,
@@ -207,11 +227,14 @@ class RetrievalClient:
             graph_ms=passes["graph"],
             merge_ms=passes["merge"],
             hydrate_ms=passes["hydrate"],
+            session=self.session,
+            **entry.of_query(found.query, found.seeds),
+            **marks,
         )
-        return self.store.query_log.record(entry, hits, config)
+        return self.store.query_log.record(logged, hits, config, entry.corpus_of(found.corpus))
 
     def _log_failure(
-        self, query: object, query_id: str, at: str, limit: int | None, error: LitstoreError,
+        self, query: object, marks: Mapping[str, Any], limit: int | None, error: LitstoreError,
         watch: Stopwatch,
     ) -> None:  # fmt: skip
         if not self.log or not isinstance(query, str):
@@ -222,13 +245,13 @@ class RetrievalClient:
         except LitstoreError:
             return
         config = logged_config(self.config, corpus)
-        entry = LoggedQuery(
-            query_id=query_id, at=at, client=self.client, query=_loggable(query),
+        logged = LoggedQuery(
+            client=self.client, query=entry.loggable(query),
             query_hash=digest(query), config=config.fingerprint, generation=corpus.generation,
             status="error", error=type(error).__name__, limit_given=_storable(limit),
-            wall_time_ms=watch.total_ms(),
+            wall_time_ms=watch.total_ms(), session=self.session, **marks,
         )  # fmt: skip
-        self.store.query_log.record(entry, [], config)
+        self.store.query_log.record(logged, [], config, entry.corpus_of(corpus))
 
 
 def _bind(args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
@@ -313,16 +336,16 @@ def _storable(limit: int | None) -> int | None:
     return None if limit is None else min(limit, 2**63 - 1)
 
 
-def _loggable(query: str) -> str:
-    """The query as SQLite can store it, cut to the logged length."""
-    return query[:KEPT_CHARS].replace("\x00", "").encode("utf-8", "replace").decode()
+@lru_cache(maxsize=64)
+def _logged(config: RetrievalConfig, recipe: Recipe, analyzer_version: int) -> LoggedConfig:
+    built = {**recipe.as_dict(), "analyzer_version": analyzer_version}
+    return LoggedConfig(
+        config.canonical_json(),
+        json.dumps(built, sort_keys=True, separators=(",", ":")),
+        profile_of(config, recipe),
+    )
 
 
 def logged_config(config: RetrievalConfig, corpus: CorpusStats) -> LoggedConfig:
     """Ranking and recipe as the log keeps them."""
-    recipe = {**corpus.recipe.as_dict(), "analyzer_version": corpus.analyzer_version}
-    return LoggedConfig(
-        config.canonical_json(),
-        json.dumps(recipe, sort_keys=True, separators=(",", ":")),
-        profile_of(config, corpus.recipe),
-    )
+    return _logged(config, corpus.recipe, corpus.analyzer_version)

@@ -217,12 +217,12 @@ class TestHistory:
         """Down to the base leaves an empty file; up again makes the same store."""
         path = tmp_path / "migrated.db"
         run(path)
-        first = dump(path)
+        first = shape(path), inserts(path)
         run(path, "base", down=True)
         assert rows(path, "SELECT name FROM sqlite_master") == []
         assert version(path) is None
         run(path)
-        assert first == dump(path)
+        assert first == (shape(path), inserts(path))
 
     def test_running_them_again_changes_nothing(self, filled: Path) -> None:
         before = dump(filled)
@@ -569,6 +569,37 @@ class TestGolden:
         lengths = dict(rows(path, "SELECT paper_id, doc_len FROM doc_lengths"))
         assert lengths == {"echo": 1 + 260, "surge": 15, "tide": 13}
         assert total == sum(lengths.values())
+
+
+class TestQueryLogInstrument:
+    """Revision 0005: the log learns what tells why two runs differ."""
+
+    def test_what_was_logged_before_stays_and_nothing_is_made_up(self, tmp_path: Path) -> None:
+        path = tmp_path / "old.db"
+        restore("0001", path)
+        before = rows(path, "SELECT * FROM query_log ORDER BY 1")
+        hits = rows(path, "SELECT * FROM query_log_hits ORDER BY 1, 2")
+        run(path)
+        assert [(*row, *[None] * 8) for row in before] == rows(
+            path, "SELECT * FROM query_log ORDER BY 1"
+        )
+        assert [(*row, 0.0, None) for row in hits] == rows(
+            path, "SELECT * FROM query_log_hits ORDER BY 1, 2"
+        )
+        assert rows(path, "SELECT * FROM corpus_generations") == []
+
+    def test_down_again_the_old_columns_are_as_they_were_and_replays_are_gone(
+        self, tmp_path: Path
+    ) -> None:
+        """The old schema could not tell a replay from a search."""
+        path = tmp_path / "new.db"
+        restore("0005", path)
+        kept = rows(path, "SELECT query_no, query_id, hydrate_ms FROM query_log WHERE query_no < 4")
+        hits = rows(path, "SELECT * FROM query_log_hits ORDER BY 1, 2")
+        run(path, "0001", down=True)
+        assert kept == rows(path, "SELECT query_no, query_id, hydrate_ms FROM query_log")
+        assert [row[:-2] for row in hits] == rows(path, "SELECT * FROM query_log_hits")
+        assert {row[0] for row in hits} == {1, 3}
 
 
 def write_the_newest_dump(folder: Path) -> None:

@@ -28,7 +28,11 @@ from litstore.store import default_path
 LEAST_SQLITE: Final = (3, 38, 0)
 LOW_DISK_BYTES: Final = 1024**3
 
-EXTRAS: Final = {"bench": ("bm25s", "duckdb", "numba", "psutil", "rank_bm25", "tantivy")}
+EXTRAS: Final = {
+    "bench": ("bm25s", "duckdb", "numba", "psutil", "rank_bm25", "tantivy"),
+    "inspect": ("datasette",),
+    "plot": ("matplotlib",),
+}
 """What each optional part of the package needs, by the names that Python imports."""
 
 

@@ -11,7 +11,7 @@ import click
 
 import litstore
 from litstore.apps.cli.commands import OK, db_option, json_option
-from litstore.apps.cli.output import envelope, note, printable, say, table
+from litstore.apps.cli.output import csv_cell, envelope, note, printable, say, table
 from litstore.errors import QueryError
 from litstore.index import kernel
 from litstore.paper import Paper
@@ -167,6 +167,7 @@ def _sizes(table_bytes: dict[str, int]) -> list[tuple[str, str]]:
 
 @click.command()
 @click.argument("statement")
+@click.option("--table", "as_table", is_flag=True, help="Print aligned columns (the default).")
 @click.option(
     "--csv",
     "as_csv",
@@ -186,13 +187,16 @@ def _sizes(table_bytes: dict[str, int]) -> list[tuple[str, str]]:
 @db_option
 @json_option
 def sql(
-    statement: str, as_csv: bool, max_rows: int, timeout: float, db: str | None, as_json: bool
-) -> int:
+    statement: str, as_table: bool, as_csv: bool, max_rows: int, timeout: float, db: str | None,
+    as_json: bool,
+) -> int:  # fmt: skip
     """Run one read-only SQL statement over the store's tables and views.
 
     \b
     Example:  litstore sql "SELECT * FROM postings WHERE term = 'sparsity'"
     """
+    if as_table + as_csv + as_json > 1:
+        raise click.UsageError("--table, --csv and --json exclude each other")
     with litstore.open(db, create=False) as store:
         found = store.sql(statement, max_rows=max_rows, timeout_s=timeout)
     if as_json:
@@ -202,7 +206,7 @@ def sql(
     elif as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(found.columns)
-        writer.writerows([_csv_cell(value) for value in row] for row in found.rows)
+        writer.writerows([csv_cell(value) for value in row] for row in found.rows)
     else:
         # Numbers as they are: here somebody checks them.
         shown = [[repr(v) if isinstance(v, float) else v for v in row] for row in found.rows]
@@ -222,12 +226,3 @@ def _distinct(columns: list[str]) -> list[str]:
             name = f"{column}_{number}"
         names.append(name)
     return names
-
-
-def _csv_cell(value: object) -> object:
-    """A value that a spreadsheet will not take for a formula."""
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return "'" + value
-    return value

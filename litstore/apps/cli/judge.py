@@ -19,8 +19,8 @@ from litstore.apps.cli.search import read_query
 from litstore.errors import QueryError, UnknownPaperError
 from litstore.evaluation import Query
 from litstore.paper import Paper
+from litstore.querylog.entries import digest
 from litstore.querylog.judgments import Judgments
-from litstore.querylog.record import digest
 from litstore.retrieval import experiment
 from litstore.retrieval.recipes import BM25, Indexes
 

@@ -1,24 +1,59 @@
-"""`litstore log`: look at the logged searches, switch logging on and off."""
+"""`litstore log`: look at the logged searches, export and prune them, switch logging on and off."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import csv
+import json
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, fields
+from functools import wraps
+from pathlib import Path
+from typing import Any, TextIO
 
 import click
 
 import litstore
+from litstore import clock
 from litstore.apps.cli.commands import OK, db_option, json_option
-from litstore.apps.cli.output import envelope, printable, say, table
-from litstore.errors import UnknownQueryError
-from litstore.querylog import LoggedQuery
+from litstore.apps.cli.output import csv_cell, envelope, note, printable, say, table
+from litstore.errors import ConfigError, UnknownQueryError
+from litstore.querylog import LoggedHit, LoggedQuery
+from litstore.querylog.read import STATUSES
+from litstore.querylog.retention import FOREVER, LogSettings
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """What stood before the subcommand: `litstore log --json list`."""
+def which_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose searches; the command gets them as `which`, a dict."""
 
-    db: str | None
-    as_json: bool
+    @wraps(command)
+    def chosen(
+        *args: Any, since: str | None, until: str | None, replays: bool, **given: Any
+    ) -> Any:
+        names = ("query", "client", "session", "status", "zero_results")
+        which = {name: given.pop(name) for name in names}
+        which |= {"since": moment(since), "until": moment(until), "replays": replays}
+        return command(*args, which=which, **given)
+
+    for option in (
+        click.option("--replays", is_flag=True, help="Replays instead of ordinary searches."),
+        click.option("--zero-results", is_flag=True, help="Only searches that found nothing."),
+        click.option("--status", type=click.Choice(STATUSES), help="Only this outcome."),
+        click.option("--session", help="Only searches with this label."),
+        click.option("--client", help="Only searches by this client (cli, python, ...)."),
+        click.option("--query", help="Only this query, however it is spelt."),
+        click.option("--until", metavar="WHEN", help="Only searches before this."),
+        click.option("--since", metavar="WHEN",
+                     help="Only searches since then: a date, or a span such as 30d, 12h, 2w."),
+    ):  # fmt: skip
+        chosen = option(chosen)
+    return chosen
+
+
+def moment(named: str | None) -> Any:
+    """The moment an option names; None where it is not given."""
+    return None if named is None else clock.ago(named)
 
 
 @click.group(invoke_without_command=True)
@@ -34,27 +69,50 @@ def log(context: click.Context, limit: int, db: str | None, as_json: bool) -> in
     Example:  litstore log
               litstore log show 01J9ZC0000000000000000000
     """
-    context.obj = _Group(db, as_json)
+    context.obj = (db, as_json)
     if context.invoked_subcommand is None:
-        return int(context.invoke(list_, limit=limit, db=db, as_json=as_json))
+        with litstore.open(db, create=False) as store:
+            _list(store, as_json, store.query_log.latest(limit))
     return OK
 
 
-@log.command("list")
+def subcommand(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a subcommand that gets an open store, and whether JSON is wanted.
+
+    `--db` and `--json` may stand before the subcommand too: `litstore log --json list`.
+    """
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        @click.pass_context
+        @wraps(function)
+        def run(context: click.Context, /, db: str | None, as_json: bool, **given: Any) -> int:
+            group_db, group_json = context.obj
+            with litstore.open(db or group_db, create=False) as store:
+                return int(function(store, as_json or group_json, **given) or OK)
+
+        return log.command(name)(db_option(json_option(run)))
+
+    return decorate
+
+
+@subcommand("list")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True,
               help="Searches to print.")  # fmt: skip
-@db_option
-@json_option
-@click.pass_context
-def list_(context: click.Context, limit: int, db: str | None, as_json: bool) -> int:
-    """List the last searches with their metrics."""
-    with litstore.open(db or context.obj.db, create=False) as store:
-        entries = store.query_log.latest(limit)
-    if as_json or context.obj.as_json:
+@which_options
+def list_(store: litstore.Store, as_json: bool, limit: int, which: dict[str, Any]) -> None:
+    """List the last searches with their metrics.
+
+    \b
+    Example:  litstore log list --since 7d --zero-results
+    """
+    _list(store, as_json, store.query_log.entries(limit=limit, **which))
+
+
+def _list(_store: litstore.Store, as_json: bool, entries: list[LoggedQuery]) -> None:
+    if as_json:
         envelope("log list", [asdict(entry) for entry in entries])
     else:
         print_entries(entries)
-    return OK
 
 
 def print_entries(entries: list[LoggedQuery]) -> None:
@@ -72,84 +130,256 @@ def print_entries(entries: list[LoggedQuery]) -> None:
     )  # fmt: skip
 
 
-@log.command()
+@subcommand("show")
 @click.argument("query_id")
-@db_option
-@json_option
-@click.pass_context
-def show(context: click.Context, query_id: str, db: str | None, as_json: bool) -> int:
-    """Show one logged search: all its metrics and its first 20 papers."""
-    with litstore.open(db or context.obj.db, create=False) as store:
-        found = store.query_log.find(query_id)
+def show(store: litstore.Store, as_json: bool, query_id: str) -> None:
+    """Show one logged search: all its metrics and its first 20 papers.
+
+    \b
+    Example:  litstore log show 01J9ZC0000000000000000000
+    """
+    found = store.query_log.find(query_id)
     if found is None:
         raise UnknownQueryError(query_id)
     entry, hits = found
-    if as_json or context.obj.as_json:
+    if as_json:
         envelope("log show", [asdict(hit) for hit in hits], logged=asdict(entry))
-        return OK
+        return
     for name, value in asdict(entry).items():
         if value is not None:
             say(f"{name:<20}{printable(value)}")
     say()
     table(
-        ("rank", "id", "score", "bm25", "norm", "hops", "graph", "recency"),
+        ("rank", "id", "score", "bm25", "norm", "hops", "graph", "recency", "seed"),
         [
             (
                 h.rank, h.paper_id, h.final_score, h.bm25_score, h.bm25_norm, h.graph_distance,
-                h.graph_score, h.recency_score,
+                h.graph_score, h.recency_score, h.seed_id,
             )
             for h in hits
         ],
         right="rank score bm25 norm hops graph recency",
     )  # fmt: skip
-    return OK
 
 
-def _switch(context: click.Context, db: str | None, *, on: bool, as_json: bool) -> int:
-    with litstore.open(db or context.obj.db, create=False) as store:
-        store.query_log.switch(on=on)
+@subcommand("export")
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl",
+              show_default=True, help="One JSON object or one row per search.")  # fmt: skip
+@click.option("--hits", is_flag=True, help="With csv: one row per search and paper instead.")
+@click.option("--out", default="-", metavar="FILE",
+              help="Where to; standard output by default.")  # fmt: skip
+@which_options
+def export(
+    store: litstore.Store, _as_json: bool, form: str, hits: bool, out: str, which: dict[str, Any]
+) -> None:
+    """Write the log, oldest first, as JSON Lines or CSV; replays only if asked for.
+
+    \b
+    Example:  litstore log export --format csv --since 30d --out log.csv
+    """
+    found = store.query_log.export(**which)
+    with _opened(out) as stream:
+        if form == "jsonl":
+            count = _write_jsonl(stream, found)
+        else:
+            count = _write_csv(stream, found, hits=hits)
+    note(f"{count} searches")
+
+
+def _opened(out: str) -> AbstractContextManager[TextIO]:
+    if out == "-":
+        return nullcontext(sys.stdout)
+    try:
+        return Path(out).open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise ConfigError(f"cannot write {out}: {error.strerror}") from error
+
+
+def _write_jsonl(stream: TextIO, found: Any) -> int:
+    count = 0
+    for entry, ranked in found:
+        row = {**asdict(entry), "hits": [asdict(hit) for hit in ranked]}
+        stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+        count += 1
+    return count
+
+
+def _write_csv(stream: TextIO, found: Any, *, hits: bool) -> int:
+    """Write the rows; a cell that a spreadsheet would take for a formula is defused."""
+    writer = csv.writer(stream, lineterminator="\n")
+    names = [field.name for field in fields(LoggedHit if hits else LoggedQuery)]
+    writer.writerow(["query_id", *names] if hits else names)
+    count = 0
+    for entry, ranked in found:
+        count += 1
+        rows = [(entry.query_id, hit) for hit in ranked] if hits else [(None, entry)]
+        for query_id, row in rows:
+            cells = [csv_cell(getattr(row, name)) for name in names]
+            writer.writerow([query_id, *cells] if hits else cells)
+    return count
+
+
+@subcommand("prune")
+@click.option(
+    "--older-than",
+    metavar="WHEN",
+    help="A span such as 90d, 12h, 2w, or a date. [default: what the retention says]",
+)
+@click.option("--hits-only", is_flag=True, help="Keep the searches, and drop their papers.")
+def prune(
+    store: litstore.Store, as_json: bool, older_than: str | None, hits_only: bool
+) -> None:  # fmt: skip
+    """Remove old searches from the log; the file's room is used again.
+
+    \b
+    Example:  litstore log prune --older-than 90d
+    """
+    done = store.query_log.prune(older_than=moment(older_than), hits_only=hits_only)
+    if as_json:
+        envelope("log prune", [asdict(done)])
+    else:
+        say(f"{done.n_searches:,} searches removed; {done.n_lists:,} more lost their papers")
+
+
+def _switch(store: litstore.Store, as_json: bool, *, on: bool) -> None:
+    store.query_log.switch(on=on)
     word = "on" if on else "off"
-    if as_json or context.obj.as_json:
+    if as_json:
         envelope(f"log {word}", [], query_log=word)
     else:
         say(f"query log: {word}")
-    return OK
 
 
-@log.command("on")
-@db_option
-@json_option
-@click.pass_context
-def on_(context: click.Context, db: str | None, as_json: bool) -> int:
+@subcommand("on")
+def on_(store: litstore.Store, as_json: bool) -> None:
     """Log every search of this store (the default)."""
-    return _switch(context, db, on=True, as_json=as_json)
+    _switch(store, as_json, on=True)
 
 
-@log.command("off")
-@db_option
-@json_option
-@click.pass_context
-def off_(context: click.Context, db: str | None, as_json: bool) -> int:
+@subcommand("off")
+def off_(store: litstore.Store, as_json: bool) -> None:
     """Stop logging searches of this store, whoever makes them."""
-    return _switch(context, db, on=False, as_json=as_json)
+    _switch(store, as_json, on=False)
 
 
-@log.command()
-@db_option
-@json_option
-@click.pass_context
-def status(context: click.Context, db: str | None, as_json: bool) -> int:
-    """Say whether searches are logged, how many are, and what share of the file they take."""
-    with litstore.open(db or context.obj.db, create=False) as store:
-        found = store.stats()
-        word = "on" if store.query_log.is_on else "off"
+@subcommand("redaction")
+@click.argument("state", type=click.Choice(["on", "off", "status"]), default="status")
+@click.option("--existing", is_flag=True, help="With on: also take the words out of the past.")
+def redaction(store: litstore.Store, as_json: bool, state: str, existing: bool) -> None:
+    """Keep only a hash of each query, not its words.
+
+    \b
+    Example:  litstore log redaction on --existing
+    """
+    if existing and state != "on":
+        raise ConfigError("--existing goes with: litstore log redaction on")
+    if state != "status":
+        store.query_log.redact(on=state == "on")
+    n_redacted = store.query_log.redact_existing() if existing else 0
+    word = "on" if store.query_log.settings.redacted else "off"
+    if as_json:
+        envelope("log redaction", [], redaction=word, redacted=n_redacted)
+    else:
+        past = f"; {n_redacted:,} earlier searches redacted" if existing else ""
+        say(f"redaction: {word}{past}")
+
+
+def _days(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | str | None:
+    if value is None or value == FOREVER:
+        return value
+    if value.isdecimal() and int(value) >= 1:
+        return int(value)
+    raise click.BadParameter(f"a number of days of at least 1, or {FOREVER}")
+
+
+@subcommand("retention")
+@click.option(
+    "--hits",
+    metavar="DAYS",
+    callback=_days,
+    help="How long the papers of a search are kept; forever for no end.",
+)
+@click.option("--searches", metavar="DAYS", callback=_days,
+              help="How long its row is kept.")  # fmt: skip
+def retention(
+    store: litstore.Store, as_json: bool, hits: int | str | None, searches: int | str | None
+) -> None:
+    """Show or set how long searches, and the papers they returned, are kept.
+
+    \b
+    Example:  litstore log retention --hits 30 --searches forever
+    """
+    now = store.query_log.settings
+    if hits is not None or searches is not None:
+        now = store.query_log.keep(
+            hits_days=_chosen(hits, now.hits_days),
+            searches_days=_chosen(searches, now.searches_days),
+        )
+    if as_json:
+        envelope("log retention", [_kept(now)])
+    else:
+        say(_retention(now))
+
+
+def _chosen(given: int | str | None, before: int | None) -> int | None:
+    if given is None:
+        return before
+    return given if isinstance(given, int) else None
+
+
+def _kept(settings: LogSettings) -> dict[str, int | None]:
+    return {"hits_days": settings.hits_days, "searches_days": settings.searches_days}
+
+
+def _retention(settings: LogSettings) -> str:
+    hits, searches = (
+        FOREVER if days is None else f"{days} days"
+        for days in (settings.hits_days, settings.searches_days)
+    )
+    return f"retention: searches {searches}, their papers {hits}"
+
+
+@subcommand("configs")
+def configs(store: litstore.Store, as_json: bool) -> None:
+    """List the configurations in the log, the newest first.
+
+    \b
+    Example:  litstore log configs
+    """
+    found = store.query_log.configs()
+    if as_json:
+        envelope("log configs", [asdict(config) for config in found])
+    else:
+        table(
+            ("fingerprint", "first_used_at", "recipe", "ranking"),
+            [(c.fingerprint, c.first_used_at, c.recipe, c.ranking) for c in found],
+        )
+
+
+@subcommand("status")
+def status(store: litstore.Store, as_json: bool) -> None:
+    """Say what is logged, how much there is, and what share of the file it takes."""
+    found, log_of = store.stats(), store.query_log
+    settings, waiting = log_of.settings, log_of.waiting()
     log_bytes = sum(
         n_bytes for name, n_bytes in found.table_bytes.items() if name.startswith("query_log")
     )
-    share = log_bytes / found.file_bytes if found.file_bytes else 0.0
-    if as_json or context.obj.as_json:
-        facts = {"query_log": word, "queries": found.n_queries, "bytes": log_bytes, "share": share}
+    facts = {
+        "query_log": "on" if settings.on else "off",
+        "queries": found.n_queries,
+        "bytes": log_bytes,
+        "share": log_bytes / found.file_bytes if found.file_bytes else 0.0,
+        "waiting": waiting,
+        "redaction": "on" if settings.redacted else "off",
+        **_kept(settings),
+    }
+    if as_json:
         envelope("log status", [facts])
-    else:
-        say(f"query log: {word}; {found.n_queries:,} searches, {share:.1%} of the file")
-    return OK
+        return
+    say(
+        f"query log: {facts['query_log']}; {found.n_queries:,} searches, "
+        f"{facts['share']:.1%} of the file"
+    )
+    say(f"waiting beside the file: {waiting}")
+    say(f"redaction: {facts['redaction']}")
+    say(_retention(settings))

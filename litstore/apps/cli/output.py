@@ -163,3 +163,12 @@ def _cut(line: str, room: int | None) -> str:
             break
         kept += char
     return kept + "…"
+
+
+def csv_cell(value: object) -> object:
+    """A value that a spreadsheet will not take for a formula."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return "'" + value
+    return value

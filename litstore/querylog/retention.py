@@ -1,0 +1,235 @@
+"""What the log keeps, and for how long: its switches in the file, and the removal of what is old.
+
+Each logged search removes at most two expired entries in its own transaction, so a log that is
+written at an even pace stays at its size, and no search pays for a backlog; `prune` removes all
+that has expired, in short transactions.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Final
+
+from sqlalchemy import Connection
+
+from litstore import clock
+from litstore.database import stats
+from litstore.database.engine import Database, raw_connection, rows_as_json
+from litstore.errors import ConfigError
+
+HITS_DAYS: Final = 90
+SEARCHES_DAYS: Final = 730
+AT_A_TIME: Final = 2
+"""Expired entries that one logged search removes at most."""
+CHUNK: Final = 1_000
+"""Entries that `prune` removes in one transaction."""
+
+SWITCH: Final = "query_log"
+REDACTION: Final = "query_log_redaction"
+KEEP_HITS: Final = "query_log_keep_hits_days"
+KEEP_SEARCHES: Final = "query_log_keep_days"
+FOREVER: Final = "forever"
+
+SETTINGS_SQL: Final = "SELECT name, value FROM settings"
+
+OLDEST_SQL: Final = "SELECT query_no, at FROM query_log ORDER BY query_no LIMIT 1"
+
+OLDEST_WITH_HITS_SQL: Final = """
+SELECT q.query_no, q.at
+FROM query_log_lists l
+CROSS JOIN query_log q ON q.query_no = l.query_no
+ORDER BY l.query_no
+LIMIT 1
+"""
+
+OLDER_SQL: Final = """
+SELECT query_no, at
+FROM query_log
+WHERE at < :before AND (at, query_no) > (:last_at, :last_no)
+ORDER BY at, query_no
+LIMIT :chunk
+"""
+
+DROP_LISTS_SQL: Final = """
+DELETE FROM query_log_lists
+WHERE query_no IN (SELECT value FROM json_each(:numbers))
+"""
+
+DROP_SEARCHES_SQL: Final = """
+DELETE FROM query_log
+WHERE query_no IN (SELECT value FROM json_each(:numbers))
+"""
+
+REDACT_SQL: Final = """
+UPDATE query_log
+SET query = NULL, query_norm = NULL, term_dfs = NULL
+WHERE query_no IN (SELECT value FROM json_each(:numbers))
+"""
+
+WITH_TEXT_SQL: Final = """
+SELECT query_no
+FROM query_log
+WHERE query_no > :last AND (query IS NOT NULL OR query_norm IS NOT NULL OR term_dfs IS NOT NULL)
+ORDER BY query_no
+LIMIT :chunk
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """The switches of a log. Days of retention count from a search's `at`; None keeps for ever.
+
+    on: searches are logged. redacted: without their words, of which only a hash is kept.
+    hits_days: how long the papers of a search are kept; searches_days: how long its row is.
+    """
+
+    on: bool = True
+    redacted: bool = False
+    hits_days: int | None = HITS_DAYS
+    searches_days: int | None = SEARCHES_DAYS
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How many searches were removed, and how many that stay lost the list of their papers."""
+
+    n_searches: int = 0
+    n_lists: int = 0
+
+
+def read_settings(raw: sqlite3.Connection) -> LogSettings:
+    """Return the switches as they stand; a value that makes no sense is unset."""
+    return _settings(tuple(raw.execute(SETTINGS_SQL)))
+
+
+@lru_cache(maxsize=8)
+def _settings(rows: tuple[tuple[str, str], ...]) -> LogSettings:
+    values = dict(rows)
+    return LogSettings(
+        on=values.get(SWITCH) != "off",
+        redacted=values.get(REDACTION) == "on",
+        hits_days=_days(values.get(KEEP_HITS), HITS_DAYS),
+        searches_days=_days(values.get(KEEP_SEARCHES), SEARCHES_DAYS),
+    )
+
+
+def _days(value: str | None, default: int) -> int | None:
+    if value == FOREVER:
+        return None
+    return int(value) if value is not None and value.isdecimal() else default
+
+
+def change_retention(
+    connection: Connection, *, hits_days: int | None, searches_days: int | None
+) -> LogSettings:
+    """Set how long hits and searches are kept; None keeps for ever. Returns all switches.
+
+    Raises ConfigError for less than a day, or hits that would outlive their search.
+    """
+    for days in (hits_days, searches_days):
+        if days is not None and (type(days) is not int or days < 1):
+            raise ConfigError(f"keep for at least 1 day, or {FOREVER}, not {days!r}")
+    if searches_days is not None and (hits_days is None or hits_days > searches_days):
+        raise ConfigError("the papers of a search cannot be kept longer than the search itself")
+    for name, days in ((KEEP_HITS, hits_days), (KEEP_SEARCHES, searches_days)):
+        stats.change_setting(connection, name, FOREVER if days is None else str(days))
+    return read_settings(raw_connection(connection))
+
+
+@lru_cache(maxsize=8)
+def _cut_off(day: str, days: int) -> str | None:
+    """The first day that is kept, as text; None where there is none."""
+    try:
+        moment = datetime.fromisoformat(day).replace(tzinfo=UTC) - timedelta(days=days)
+    except (ValueError, OverflowError):
+        return None
+    return moment.date().isoformat()
+
+
+def expire_some(raw: sqlite3.Connection, day: str, settings: LogSettings) -> int:
+    """Remove at most AT_A_TIME searches, and lists of as many, that have expired on this day.
+
+    Returns how many rows were removed.
+    """
+    removed = 0
+    for days, oldest, drop in (
+        (settings.searches_days, OLDEST_SQL, DROP_SEARCHES_SQL),
+        (settings.hits_days, OLDEST_WITH_HITS_SQL, DROP_LISTS_SQL),
+    ):
+        cut_off = None if days is None else _cut_off(day, days)
+        for _ in range(AT_A_TIME):
+            found = raw.execute(oldest).fetchone()
+            if cut_off is None or found is None or found[1] >= cut_off:
+                break
+            removed += raw.execute(drop, {"numbers": f"[{found[0]}]"}).rowcount
+    return removed
+
+
+def prune(
+    database: Database, *, older_than: datetime | None = None, hits_only: bool = False
+) -> Pruned:
+    """Remove what is older than a moment, or what has expired; see `QueryLog.prune`."""
+    with database.read() as connection:
+        settings = read_settings(raw_connection(connection))
+    if older_than is not None:
+        before = clock.utc_text(older_than)
+        searches, hits = (None, before) if hits_only else (before, None)
+    else:
+        today = clock.utc_text(clock.now())[:10]
+        searches, hits = (
+            None if days is None else _cut_off(today, days)
+            for days in (None if hits_only else settings.searches_days, settings.hits_days)
+        )
+    n_searches = _remove(database, searches, DROP_SEARCHES_SQL)
+    return Pruned(n_searches, _remove(database, hits, DROP_LISTS_SQL))
+
+
+def _remove(database: Database, before: str | None, drop: str) -> int:
+    """Remove what is older than `before`, chunk by chunk; return how many rows that were."""
+    removed, last = 0, ("", 0)
+    while before is not None:
+        with database.write() as connection, _overwriting(raw_connection(connection)):
+            raw = raw_connection(connection)
+            found = raw.execute(
+                OLDER_SQL,
+                {"before": before, "last_at": last[0], "last_no": last[1], "chunk": CHUNK},
+            ).fetchall()
+            numbers = rows_as_json([number for number, _ in found])
+            removed += raw.execute(drop, {"numbers": numbers}).rowcount
+        if len(found) < CHUNK:
+            break
+        last = (found[-1][1], found[-1][0])
+    database.checkpoint(always=True)
+    return removed
+
+
+def redact_existing(database: Database) -> int:
+    """Take the words out of every logged search; return how many had some."""
+    redacted, last = 0, 0
+    while True:
+        with database.write() as connection, _overwriting(raw_connection(connection)):
+            raw = raw_connection(connection)
+            found = raw.execute(WITH_TEXT_SQL, {"last": last, "chunk": CHUNK}).fetchall()
+            numbers = [number for (number,) in found]
+            raw.execute(REDACT_SQL, {"numbers": rows_as_json(numbers)})
+        redacted += len(numbers)
+        if len(numbers) < CHUNK:
+            break
+        last = numbers[-1]
+    database.checkpoint(always=True)
+    return redacted
+
+
+@contextmanager
+def _overwriting(raw: sqlite3.Connection) -> Iterator[None]:
+    """Inside the block, what is deleted is overwritten with zeros, not only marked as free."""
+    raw.execute("PRAGMA secure_delete = ON").close()
+    try:
+        yield
+    finally:
+        raw.execute("PRAGMA secure_delete = OFF").close()

@@ -1,0 +1,356 @@
+"""The log over time: one plain row per bucket of time, configuration and corpus generation.
+
+Searches under different configurations, or over different states of the corpus, are never averaged
+together: a change of either begins a new row, and a new line in a plot.
+
+Percentiles of a million searches cannot be computed while somebody waits, so above MAX_SEARCHES an
+even, seeded sample is read; `Series.n_read` and `Series.n_searches` tell, and `exact=True` reads
+all.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from litstore import clock
+from litstore.database.engine import Database, raw_connection, rows_as_json
+from litstore.errors import ConfigError
+from litstore.querylog import quality
+from litstore.querylog.read import Which
+
+MAX_SEARCHES: Final = 20_000
+BUCKETS: Final = ("hour", "day", "week", "search")
+PASSES: Final = ("wall_time", "parse", "lexical", "graph", "merge", "hydrate")
+
+_MEANS: Final = {
+    "zero_result_rate": "zero_result",
+    "hit_count": "hit_count",
+    "top_bm25": "top_bm25",
+    "unknown_term_share": "unknown_term_share",
+    "matched_term_share": "matched_term_share",
+    "rank_overlap": "rank_overlap",
+}
+"""Series and the column whose mean it is."""
+
+_NUMBERS: Final = [*_MEANS.values(), *(f"{name}_ms" for name in PASSES)]
+_READ: Final = f"q.query_no, q.at, q.config, q.generation, q.status, {', '.join(_NUMBERS)}"
+
+COUNT_SQL: Final = "SELECT count(*) FROM query_log WHERE {where}"
+
+ENDS_SQL: Final = """
+SELECT (SELECT min(query_no) FROM query_log), (SELECT max(query_no) FROM query_log)
+"""
+
+ALL_SQL: Final = f"SELECT {_READ} FROM query_log q WHERE {{where}} ORDER BY at, query_no"
+
+SAMPLE_SQL: Final = f"""
+SELECT {_READ}
+FROM json_each(:numbers) n
+CROSS JOIN query_log q ON q.query_no = n.value
+WHERE {{where}}
+ORDER BY at, query_no
+"""
+
+EVENTS_SQL: Final = """
+SELECT kind, label, finished_at, first_generation, last_generation, n_new, n_updated, n_deleted
+FROM corpus_events
+WHERE (:since IS NULL OR finished_at >= :since) AND (:until IS NULL OR started_at < :until)
+ORDER BY event_no
+"""
+
+CONFIGS_SQL: Final = """
+SELECT fingerprint, ranking, recipe
+FROM retrieval_configs
+ORDER BY first_used_at, fingerprint
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The searches of one bucket of time under one configuration over one corpus generation.
+
+    bucket: when it begins, UTC. at: the mean moment of its searches. n: searches read; n_errors:
+    of these, failed ones, which count in nothing else. Means over searches: zero_result_rate,
+    hit_count, top_bm25 (raw BM25 of the best seed), unknown_term_share, matched_term_share,
+    rank_overlap (RBO with the run of the same query before, 0 to 1), ndcg_10 (nDCG@10 against
+    judgments, over the n_judged searches that have any). Medians and 95th percentiles in
+    milliseconds for the whole search and each pass. None where nothing is known.
+    """
+
+    bucket: str
+    at: str
+    config: str
+    generation: int
+    n: int
+    n_errors: int
+    zero_result_rate: float | None
+    hit_count: float | None
+    top_bm25: float | None
+    unknown_term_share: float | None
+    matched_term_share: float | None
+    rank_overlap: float | None
+    wall_time_ms_p50: float | None
+    wall_time_ms_p95: float | None
+    parse_ms_p50: float | None
+    parse_ms_p95: float | None
+    lexical_ms_p50: float | None
+    lexical_ms_p95: float | None
+    graph_ms_p50: float | None
+    graph_ms_p95: float | None
+    merge_ms_p50: float | None
+    merge_ms_p95: float | None
+    hydrate_ms_p50: float | None
+    hydrate_ms_p95: float | None
+    ndcg_10: float | None
+    n_judged: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusEvent:
+    """A load, delete, rebuild: when it ended, and what it changed."""
+
+    kind: str
+    label: str | None
+    at: str
+    first_generation: int
+    last_generation: int
+    n_new: int
+    n_updated: int
+    n_deleted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points in order of time, and what happened to the corpus in between.
+
+    Iterating gives plain dicts. configs: (ranking, recipe) as JSON by fingerprint, in order of
+    their first use. n_searches: how many there are; n_read: how many of them were read.
+    """
+
+    by: str
+    points: list[Point]
+    events: list[CorpusEvent]
+    configs: dict[str, tuple[str, str]]
+    n_searches: int
+    n_read: int
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The points as plain dicts."""
+        return [asdict(point) for point in self.points]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows())
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def to_pandas(self) -> Any:
+        """The points as a pandas DataFrame; `bucket` and `at` become timestamps in UTC.
+
+        Raises ConfigError, with the command to install it, where there is no pandas.
+        """
+        pandas = _installed("pandas")
+        frame = pandas.DataFrame(self.rows(), columns=[field.name for field in fields(Point)])
+        for name in ("bucket", "at"):
+            frame[name] = pandas.to_datetime(frame[name], utc=True, format="ISO8601")
+        return frame
+
+    def to_polars(self) -> Any:
+        """The points as a polars DataFrame; `bucket` and `at` become timestamps in UTC.
+
+        Raises ConfigError, with the command to install it, where there is no polars.
+        """
+        polars = _installed("polars")
+        kinds = {"str": polars.String, "int": polars.Int64, "float | None": polars.Float64}
+        frame = polars.DataFrame(
+            self.rows(), schema={field.name: kinds[str(field.type)] for field in fields(Point)}
+        )
+        times = [polars.col(name).str.to_datetime(time_zone="UTC") for name in ("bucket", "at")]
+        return frame.with_columns(times)
+
+
+def _installed(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise ConfigError(f"this needs {name}: pip install {name}") from None
+
+
+def series(
+    database: Database,
+    by: str = "day",
+    *,
+    exact: bool = False,
+    configs: Sequence[str] | None = None,
+    **which: Any,
+) -> Series:
+    """Return the log's metrics over time.
+
+    by: how long a bucket is: "hour", "day", "week" (from Monday, all in UTC), or "search" for one
+    point per search. exact: read every search, however many. configs: only these fingerprints.
+    which: the fields of `litstore.querylog.read.Which`.
+
+    Raises ConfigError for a bucket that does not exist.
+    """
+    if by not in BUCKETS:
+        raise ConfigError(f"by is one of {', '.join(BUCKETS)}, not {by!r}")
+    chosen = Which(**which)
+    with database.read() as connection:
+        where, bound = chosen.where(connection)
+        if configs is not None:
+            where += " AND config IN (SELECT value FROM json_each(:configs))"
+            bound["configs"] = rows_as_json(list(configs))
+        rows, n_searches = _read(connection, where, bound, exact=exact)
+        judged = quality.ndcg_by_search(connection, [row[0] for row in rows])
+        events = raw_connection(connection).execute(EVENTS_SQL, bound).fetchall()
+        known = raw_connection(connection).execute(CONFIGS_SQL).fetchall()
+    points = _points(rows, by, judged)
+    used = {point.config for point in points}
+    return Series(
+        by=by,
+        points=points,
+        events=[CorpusEvent(*event) for event in events],
+        configs={name: (ranking, recipe) for name, ranking, recipe in known if name in used},
+        n_searches=n_searches,
+        n_read=len(rows),
+    )
+
+
+def _read(
+    connection: Connection, where: str, bound: dict[str, Any], *, exact: bool
+) -> tuple[list[tuple[Any, ...]], int]:
+    raw = raw_connection(connection)
+    count = _count(raw, where, bound)
+    if exact or count <= MAX_SEARCHES:
+        return raw.execute(ALL_SQL.format(where=where), bound).fetchall(), count
+    first, last = raw.execute(ENDS_SQL).fetchone()
+    numbers = _sample(first, last, stride=(last - first + 1) * MAX_SEARCHES // count)
+    rows = raw.execute(
+        SAMPLE_SQL.format(where=where), {**bound, "numbers": rows_as_json(numbers)}
+    ).fetchall()
+    return rows, count
+
+
+def _count(raw: sqlite3.Connection, where: str, bound: dict[str, Any]) -> int:
+    """How many searches there are; for a span of time, from indexes alone.
+
+    Replays are few and have an index of their own: leaving them out row by row would read the whole
+    table.
+    """
+    span, found, more = where.partition("replay_run IS NULL")
+    if not found or more or set(span.split()) - _SPAN_WORDS:
+        return int(raw.execute(COUNT_SQL.format(where=where), bound).fetchone()[0])
+    both = f"{span}true"
+    replays = where.replace("replay_run IS NULL", "replay_run IS NOT NULL")
+    all_of_them, again = (
+        raw.execute(COUNT_SQL.format(where=clause), bound).fetchone()[0]
+        for clause in (both, replays)
+    )
+    return int(all_of_them - again)
+
+
+_SPAN_WORDS: Final = frozenset({"at", ">=", "<", ":since", ":until", "AND"})
+
+
+def _sample(first: int, last: int, *, stride: int) -> list[int]:
+    """Numbers from `first` to `last`: one from each of `stride` equal stretches, and both ends."""
+    choice = random.Random(0)  # noqa: S311 (a sample, no secret)
+    width = (last - first + 1) / stride
+    inner = {first + int((at + choice.random()) * width) for at in range(stride)}
+    return sorted(inner | {first, last})
+
+
+def _points(rows: list[tuple[Any, ...]], by: str, judged: dict[int, float]) -> list[Point]:
+    groups: dict[tuple[str, str, int], list[int]] = defaultdict(list)
+    starts: dict[str, str] = {}
+    for place, (number, at, config, generation, *_) in enumerate(rows):
+        if by == "search":
+            bucket = f"{at} {number}"
+        else:
+            key = at[:13] if by == "hour" else at[:10]
+            bucket = starts.get(key) or starts.setdefault(key, _start(key, by))
+        groups[bucket, config, generation].append(place)
+    numbers = np.array([row[5:] for row in rows], dtype=np.float64).reshape(-1, len(_NUMBERS))
+    points = [
+        _point(key, [rows[place] for place in places], numbers[places], judged)
+        for key, places in groups.items()
+    ]
+    return sorted(points, key=lambda point: (point.at, point.generation, point.config))
+
+
+def _start(key: str, by: str) -> str:
+    """When the bucket of an hour or a day begins."""
+    try:
+        begin = datetime.fromisoformat(key if by != "hour" else f"{key}:00").replace(tzinfo=UTC)
+    except ValueError:
+        return key
+    if by == "week":
+        begin -= timedelta(days=begin.weekday())
+    return clock.utc_text(begin)
+
+
+def _point(
+    key: tuple[str, str, int],
+    rows: list[tuple[Any, ...]],
+    numbers: NDArray[np.float64],
+    judged: dict[int, float],
+) -> Point:
+    bucket, config, generation = key
+    good = np.array([row[4] != "error" for row in rows])
+    held = numbers[good]
+    means = [_mean(held[:, at]) for at in range(len(_MEANS))]
+    quantiles = _quantiles(held[:, len(_MEANS) :])
+    ndcgs = [judged[row[0]] for row in rows if row[0] in judged]
+    known: dict[str, Any] = dict(zip(_MEANS, means, strict=True))
+    for name, (half, most) in zip(PASSES, quantiles, strict=True):
+        known |= {f"{name}_ms_p50": half, f"{name}_ms_p95": most}
+    return Point(
+        bucket=bucket.split(" ")[0],
+        at=_middle([row[1] for row in rows]),
+        config=config,
+        generation=generation,
+        n=len(rows),
+        n_errors=int((~good).sum()),
+        **known,
+        ndcg_10=math.fsum(ndcgs) / len(ndcgs) if ndcgs else None,
+        n_judged=len(ndcgs),
+    )
+
+
+def _middle(moments: list[str]) -> str:
+    """The mean of the earliest and the latest moment, which come first and last."""
+    if moments[0] == moments[-1]:
+        return moments[0]
+    first, last = clock.moment(moments[0]), clock.moment(moments[-1])
+    return clock.utc_text(first + (last - first) / 2)
+
+
+def _mean(values: NDArray[np.float64]) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def _quantiles(values: NDArray[np.float64]) -> list[tuple[float | None, float | None]]:
+    """Median and 95th percentile of each column, interpolated linearly between neighbours."""
+    if not len(values):
+        return [(None, None)] * values.shape[1]
+    ordered = np.sort(values, axis=0)
+    found = []
+    for share in (0.5, 0.95):
+        place = share * (len(ordered) - 1)
+        low = int(place)
+        high = min(low + 1, len(ordered) - 1)
+        found.append(ordered[low] + (place - low) * (ordered[high] - ordered[low]))
+    return [(float(half), float(most)) for half, most in zip(*found, strict=True)]

@@ -1,0 +1,83 @@
+"""What of a search goes into its log entry beside the result's own metrics."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from msgspec import json
+from sqlalchemy import Connection
+
+from litstore.citations.origin import origins
+from litstore.config import RetrievalConfig
+from litstore.database import papers
+from litstore.database.stats import CorpusStats
+from litstore.errors import LitstoreError
+from litstore.index.search import LexicalQuery
+from litstore.querylog.entries import KEPT_CHARS, KEPT_TERMS, LoggedCorpus, LoggedHit, digest
+from litstore.retrieval.passes import Ranking
+
+
+def loggable(query: str) -> str:
+    """The query as SQLite can store it, cut to the logged length."""
+    return query[:KEPT_CHARS].replace("\x00", "").encode("utf-8", "replace").decode()
+
+
+def of_query(lexical: LexicalQuery, seeds: list[int]) -> dict[str, Any]:
+    """The columns that describe the query itself and how the index met it."""
+    distinct = list(dict.fromkeys(lexical.tokens))
+    norm = " ".join(lexical.tokens)
+    held = sum(lexical.tf(token, seeds[0]) > 0 for token in lexical.terms) if seeds else 0
+    return {
+        "query_hash": digest(norm),
+        "query_norm": loggable(norm),
+        "matched_term_share": held / len(distinct) if distinct else 0.0,
+        "term_dfs": json.encode(doc_freqs(lexical, distinct[:KEPT_TERMS])).decode(),
+    }
+
+
+def doc_freqs(lexical: LexicalQuery, terms: list[str]) -> dict[str, int]:
+    """How many papers hold each of these terms of the query; 0 for one that is in no paper."""
+    known = lexical.terms
+    return {term: known[term].doc_freq if term in known else 0 for term in terms}
+
+
+def corpus_of(corpus: CorpusStats) -> LoggedCorpus:
+    """What the log keeps of the corpus's state."""
+    return LoggedCorpus(
+        n_docs=corpus.n_docs,
+        total_tokens=corpus.total_tokens,
+        min_year=corpus.min_year,
+        max_year=corpus.max_year,
+        n_citations=corpus.n_citations,
+        next_doc=corpus.next_doc,
+    )
+
+
+def with_seeds(
+    connection: Connection,
+    found: Ranking,
+    best: list[tuple[int, str]],
+    hits: list[LoggedHit],
+    config: RetrievalConfig,
+) -> list[LoggedHit]:
+    """The hits, those that the walk found with the seed they were reached from.
+
+    Where that cannot be told, they come back as they are: logging never fails a search.
+    """
+    if not any(hit.graph_distance for hit in hits):
+        return hits
+    docs = [int(found.docs[at]) for at, _ in best[: len(hits)]]
+    reached = [doc for doc, hit in zip(docs, hits, strict=True) if hit.graph_distance]
+    try:
+        seed_of = origins(connection, found.walk, found.seeds, reached, hub_limit=config.hub_limit)
+        named = sorted(set(seed_of.values()))
+        ids = dict(zip(named, papers.ids(connection, np.array(named)), strict=True))
+    except (LitstoreError, LookupError, ValueError, sqlite3.Error):
+        return hits
+    return [
+        replace(hit, seed_id=ids[seed_of[doc]]) if hit.graph_distance else hit
+        for doc, hit in zip(docs, hits, strict=True)
+    ]

@@ -1,0 +1,171 @@
+"""`litstore log`, `inspect` and `sql` do what they say, and tell what they cannot do."""
+
+import csv
+import io
+import json
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import litstore
+from litstore import Paper, RetrievalClient, clock
+from litstore.apps.cli import run
+from litstore.database import schema
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A store with five searches, ten days apart, and a replayed one."""
+    file = tmp_path / "papers.db"
+    with litstore.open(file) as store:
+        store.load([Paper("a", "Sparse attention"), Paper("b", "Sparse graphs")])
+        for number, query in enumerate(["sparse", "=graphs", "unheard", "sparse", "attention"]):
+            with clock.simulated(NOW - timedelta(days=40 - 10 * number)):
+                RetrievalClient(store, session=f"s{number % 2}").search(query)
+    with clock.simulated(NOW):
+        assert run(["replay", "--db", str(file), "--query", "attention"]) == 0
+    return str(file)
+
+
+@pytest.fixture
+def answer(path, capsys):
+    """Runs a command line with --json at the time NOW, and returns the envelope."""
+
+    def ask(*words, code=0):
+        capsys.readouterr()
+        with clock.simulated(NOW):
+            assert run([*words, "--db", path, "--json"]) == code
+        return json.loads(capsys.readouterr().out)
+
+    return ask
+
+
+def queries(found):
+    return [row["query"] for row in found["results"]]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], ["attention", "sparse", "unheard", "=graphs", "sparse"]),
+        (["--limit", "2"], ["attention", "sparse"]),
+        (["--since", "15d"], ["attention", "sparse"]),
+        (["--until", "2026-05-01"], ["sparse"]),
+        (["--query", "SPARSE!"], ["sparse", "sparse"]),
+        (["--session", "s1"], ["sparse", "=graphs"]),
+        (["--client", "cli"], []),
+        (["--status", "no_match"], ["unheard"]),
+        (["--zero-results"], ["unheard"]),
+        (["--replays"], ["attention"]),
+    ],
+)
+def test_list_and_export_choose_alike(answer, path, capsys, options, expected):
+    """Newest first in a list, oldest first in an export."""
+    assert queries(answer("log", "list", *options)) == expected
+    if "--limit" not in options:
+        with clock.simulated(NOW):
+            assert run(["log", "export", "--db", path, *options]) == 0
+        lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert [line["query"] for line in lines] == expected[::-1]
+
+
+def test_an_export_holds_everything(path, capsys, tmp_path):
+    """JSON Lines with the papers inside; CSV of searches, or of papers."""
+    out = tmp_path / "log.jsonl"
+    assert run(["log", "export", "--db", path, "--out", str(out)]) == 0
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    with litstore.open(path) as store:
+        for row in rows:
+            entry, hits = store.query_log.find(row["query_id"])
+            assert [hit["paper_id"] for hit in row["hits"]] == [hit.paper_id for hit in hits]
+            assert row["top_bm25"] == entry.top_bm25
+    capsys.readouterr()
+    assert run(["log", "export", "--db", path, "--format", "csv"]) == 0
+    table = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [line["query"] for line in table] == ["sparse", "'=graphs", "unheard", "sparse",
+                                                 "attention"]  # fmt: skip
+    assert run(["log", "export", "--db", path, "--format", "csv", "--hits"]) == 0
+    table = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len(table) == sum(len(row["hits"]) for row in rows)
+    assert {line["query_id"] for line in table} < {row["query_id"] for row in rows}
+    assert run(["log", "export", "--db", path, "--out", str(tmp_path / "no" / "log.csv")]) == 2
+
+
+def test_pruning(answer):
+    """By age, and by what the retention says."""
+    assert answer("log", "prune", "--older-than", "25d", "--hits-only")["results"] == [
+        {"n_searches": 0, "n_lists": 2}
+    ]
+    assert answer("log", "prune", "--older-than", "35d")["results"][0]["n_searches"] == 1
+    assert len(answer("log", "list")["results"]) == 4
+    assert answer("log", "prune")["results"] == [{"n_searches": 0, "n_lists": 0}]
+    answer("log", "prune", "--older-than", "then", code=2)
+
+
+def test_switches(answer):
+    """What is set is what `status` says."""
+    assert answer("log", "off")["query_log"] == "off"
+    assert answer("log", "redaction", "on", "--existing")["redacted"] == 6
+    answer("log", "retention", "--hits", "7", "--searches", "forever")
+    (status,) = answer("log", "status")["results"]
+    assert (status["query_log"], status["redaction"], status["waiting"]) == ("off", "on", 0)
+    assert (status["hits_days"], status["searches_days"]) == (7, None)
+    assert 0 < status["share"] < 1
+    assert answer("log", "on")["query_log"] == "on"
+    assert queries(answer("log", "list")) == [None] * 5
+    answer("log", "redaction", "off", "--existing", code=2)
+    answer("log", "retention", "--hits", "0", code=2)
+    answer("log", "retention", "--searches", "5", code=2)
+
+
+def test_configurations(answer):
+    """Each with its knobs."""
+    (config,) = answer("log", "configs")["results"]
+    assert json.loads(config["ranking"])["w_bm25"] == 0.5
+
+
+def test_entries_that_wait_are_counted(path, answer, monkeypatch):
+    """What lies beside the file while another process holds it."""
+    monkeypatch.setattr("litstore.querylog.record.BUSY_WAIT_S", 0.01)
+    with litstore.open(path) as store, closing(sqlite3.connect(path, isolation_level=None)) as lock:
+        lock.execute("BEGIN IMMEDIATE")
+        RetrievalClient(store).search("sparse")
+        assert answer("log", "status")["results"][0]["waiting"] == 1
+        lock.execute("ROLLBACK")
+        RetrievalClient(store).search("sparse")
+        assert answer("log", "status")["results"][0]["waiting"] == 0
+
+
+def test_plain_output(path, capsys):
+    """For people, without a traceback."""
+    for words in (["status"], ["configs"], ["retention"], ["redaction"], ["list"], ["prune"]):
+        assert run(["log", *words, "--db", path]) == 0
+        assert capsys.readouterr().out.strip()
+    assert run(["log", "--db", path, "list", "--limit", "1"]) == 0
+    assert "attention" in capsys.readouterr().out
+
+
+def test_metadata_for_datasette(answer):
+    """Every contract table described, what lies behind it hidden, and questions that run."""
+    (metadata,) = answer("inspect")["results"]
+    (database,) = metadata["databases"].values()
+    assert set(metadata["databases"]) == {"papers"}
+    tables = database["tables"]
+    hidden = {name for name, what in tables.items() if what.get("hidden")}
+    assert hidden == {*schema.metadata.tables, "alembic_version"} - set(schema.CONTRACT)
+    for name in schema.CONTRACT:
+        assert tables[name]["description"]
+        assert all(tables[name]["columns"].values())
+        assert set(tables[name].get("facets", [])) <= set(tables[name]["columns"])
+    assert len(database["queries"]) >= 10
+
+
+def test_sql_prints_one_form(path, capsys):
+    """A table unless told otherwise."""
+    assert run(["sql", "SELECT 1 AS one", "--db", path, "--table"]) == 0
+    assert capsys.readouterr().out == "one\n1\n"
+    assert run(["sql", "SELECT 1", "--db", path, "--table", "--csv"]) == 2

@@ -1,0 +1,287 @@
+"""Replay tells the cause of a change that is known, and leaves the history as it was."""
+
+import dataclasses
+import json
+
+import pytest
+
+import litstore
+from litstore import Paper, RetrievalClient, RetrievalConfig
+from litstore.apps.cli import run
+from litstore.errors import ConfigError
+from litstore.retrieval.replay import parse_change, replay
+
+QUERY = "sparse attention for long documents"
+FILLER = "the study of other matters entirely"
+
+
+def corpus():
+    """Thirty papers about the query, each a little less than the one before, and others."""
+    words = QUERY.split()
+    about = [
+        Paper(f"a{n:02}", "On " + " ".join(words[: 5 - n % 3]),
+              f"{'sparse attention ' * (31 - n)} {FILLER}", 1990 + n * 7 % 30 * 7 % 30)
+        for n in range(30)
+    ]  # fmt: skip
+    far = [
+        Paper(f"z{n}", f"Topic {n}", f"word{n} {FILLER}", 2000 + n, references=[f"z{(n + 1) % 9}"])
+        for n in range(9)
+    ]
+    return about + far
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store in which the query was asked once."""
+    with litstore.open(tmp_path / "papers.db") as opened:
+        opened.load(corpus())
+        RetrievalClient(opened).search(QUERY)
+        yield opened
+
+
+def only(report):
+    """The one drift of a report."""
+    (drift,) = report.queries
+    return drift
+
+
+def kinds(drift):
+    return {cause.kind for cause in drift.causes}
+
+
+# Causes that are known
+
+
+def test_nothing_changed(store):
+    """Full overlap, no move, no cause."""
+    drift = only(replay(store))
+    assert (drift.rbo, drift.jaccard, drift.moves, drift.causes) == (1.0, 1.0, (), ())
+
+
+def test_a_paper_with_the_querys_title_is_added(store):
+    """It enters at the top, and is the one cause of every move."""
+    store.load([Paper("new", QUERY, "", 2019)])
+    drift = only(replay(store))
+    assert [(cause.kind, cause.detail) for cause in drift.causes] == [("paper added", "new")]
+    assert drift.entered == ["new"]
+    assert {move.cause.kind for move in drift.moves} == {"paper added"}
+    assert 0 < drift.rbo < 1
+
+
+def test_the_top_paper_is_deleted(store):
+    """It leaves, and is the one cause of every move."""
+    top = RetrievalClient(store, log=False).search(QUERY).ranked[0].paper.id
+    store.delete(top)
+    drift = only(replay(store))
+    assert [(cause.kind, cause.detail) for cause in drift.causes] == [("paper deleted", top)]
+    assert top in drift.left
+    assert {move.cause.kind for move in drift.moves} == {"paper deleted"}
+
+
+def test_a_weight_is_changed(store):
+    """The knob is named with both values, and is the one cause of every move."""
+    drift = only(replay(store, change={"w_recency": 3.0}))
+    assert [(cause.kind, cause.detail) for cause in drift.causes] == [
+        ("configuration changed", "w_recency 0.2 -> 3")
+    ]
+    assert drift.moves
+    assert {move.cause.kind for move in drift.moves} == {"configuration changed"}
+
+
+def test_a_weight_is_changed_and_a_paper_added(store):
+    """Both causes are told."""
+    store.load([Paper("new", QUERY, "", 2019)])
+    drift = only(replay(store, change={"w_recency": 3.0}))
+    assert kinds(drift) == {"paper added", "configuration changed"}
+
+
+def test_the_year_range_moves(tmp_path):
+    """A paper far from the query, but far later too, flattens the ramp."""
+    papers = [
+        Paper("old", "sparse attention", "", 1990),
+        Paper("young", "sparse attention indeed here", "", 2000),
+    ]
+    with litstore.open(tmp_path / "papers.db") as store:
+        store.load(papers)
+        RetrievalClient(store).search("sparse attention")
+        store.load([Paper("late", "another topic", "", 2026)])
+        drift = only(replay(store))
+    assert kinds(drift) == {"year range moved"}
+    assert drift.causes[0].detail == "1990 to 2000 -> 1990 to 2026"
+
+
+def test_the_frequency_of_a_term_changes(tmp_path):
+    """A term that was rare is common now, so the paper that holds it is worth less."""
+    papers = [
+        Paper("r", "rare"),
+        Paper("c", "common common"),
+        *(Paper(f"c{n}", "common", "filler " * 30) for n in range(9)),
+        *(Paper(f"f{n}", "filler") for n in range(60)),
+    ]
+    with litstore.open(tmp_path / "papers.db") as store:
+        store.load(papers)
+        config = RetrievalConfig(top_k_lexical=2)
+        first = RetrievalClient(store, config).search("rare common")
+        assert [hit.paper.id for hit in first.ranked] == ["r", "c"]
+        store.load([Paper(f"x{n}", f"rare {'padding ' * 99}") for n in range(40)])
+        drift = only(replay(store))
+    assert {(cause.kind, cause.detail) for cause in drift.causes} == {
+        ("term frequency changed", "df of 'rare' 1 -> 41")
+    }
+
+
+def test_a_citation_is_added(tmp_path):
+    """A paper two hops away is now one hop from a seed, and overtakes another."""
+    with litstore.open(tmp_path / "papers.db") as store:
+        store.load([
+            Paper("seed", "sparse attention"), Paper("far", "other words"),
+            Paper("m", "further words", references=["seed", "far"]),
+            Paper("n", "still more words", references=["seed"]),
+        ])  # fmt: skip
+        RetrievalClient(store).search("sparse attention")
+        store.load([Paper("far", "other words", references=["seed"])])
+        drift = only(replay(store))
+    assert [(move.paper_id, move.old_rank, move.new_rank) for move in drift.moves] == [
+        ("far", 4, 2), ("m", 2, 3), ("n", 3, 4),
+    ]  # fmt: skip
+    assert kinds(drift) == {"citation added"}
+
+
+def test_a_citation_is_removed(tmp_path):
+    """A paper whose only way to a seed is gone leaves."""
+    near, seed = Paper("near", "other words", references=["seed"]), Paper("seed", "sparse")
+    with litstore.open(tmp_path / "papers.db") as store:
+        store.load([seed, near])
+        RetrievalClient(store).search("sparse")
+        store.load([dataclasses.replace(near, references=[])])
+        drift = only(replay(store))
+    assert drift.left == ["near"]
+    assert kinds(drift) == {"citation removed"}
+
+
+def test_a_paper_is_replaced(tmp_path):
+    """The same id with another text."""
+    with litstore.open(tmp_path / "papers.db") as store:
+        store.load([Paper("a", "sparse sparse"), Paper("b", "sparse word word"), Paper("c", "x")])
+        RetrievalClient(store).search("sparse")
+        store.load([Paper("b", "sparse sparse sparse")])
+        drift = only(replay(store))
+    assert ("paper replaced", "b has another text") in {
+        (cause.kind, cause.detail) for cause in drift.causes
+    }
+
+
+# History
+
+
+def test_replays_are_marked_and_the_history_stays(store):
+    """No list, no series and no later overlap counts them."""
+    before = store.query_log.latest()
+    series = store.query_log.series().rows()
+    report = replay(store, change={"w_recency": 3.0})
+    assert store.query_log.latest() == before
+    assert store.query_log.series().rows() == series
+    (logged,) = store.query_log.entries(replays=True)
+    assert (logged.client, logged.replay_run, logged.replay_of) == (
+        "replay", report.run, before[0].query_id,
+    )  # fmt: skip
+    assert logged.rank_overlap == pytest.approx(only(report).rbo)
+    assert only(report).query_id == logged.query_id
+    RetrievalClient(store).search(QUERY)
+    assert store.query_log.latest(1)[0].rank_overlap == 1.0
+
+
+def test_a_replay_need_not_be_logged(store):
+    """log=False, or a store that cannot be written."""
+    assert only(replay(store, log=False)).query_id is None
+    assert store.query_log.entries(replays=True) == []
+    with litstore.open(store.path, read_only=True) as reading:
+        assert only(replay(reading)).rbo == 1.0
+
+
+def test_each_query_is_compared_with_its_last_run(store):
+    """However often it was asked, however it was spelt."""
+    RetrievalClient(store).search(QUERY.upper())
+    last = store.query_log.latest(1)[0]
+    assert only(replay(store)).replay_of == last.query_id
+
+
+def test_what_cannot_be_repeated_is_told(store):
+    """Redacted, cut, and expired ones, each with the reason."""
+    store.query_log.redact(on=True)
+    RetrievalClient(store).search("redacted words")
+    store.query_log.redact(on=False)
+    RetrievalClient(store).search("long " * 1_000)
+    report = replay(store)
+    assert sorted(reason for _, reason in report.skipped) == [
+        "its words are redacted", "its words were cut",
+    ]  # fmt: skip
+    assert len(report.queries) == 1
+
+
+def test_queries_of_ones_own(store):
+    """One that was never asked is searched, and has nothing to be compared with."""
+    report = replay(store, queries=[QUERY, "never asked", QUERY])
+    assert [drift.rbo for drift in report.queries] == [1.0, None]
+    assert len(report.compared) == 1
+    assert (report.mean_rbo, report.mean_jaccard) == (1.0, 1.0)
+    assert replay(store, queries=[]).mean_rbo is None
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("w_recency=0.5", ("w_recency", 0.5)),
+        ("hub_limit=none", ("hub_limit", None)),
+        ("max_hops=1", ("max_hops", 1)),
+    ],
+)
+def test_a_knob_and_its_value(text, expected):
+    """As the command line takes them."""
+    assert parse_change(text) == expected
+
+
+@pytest.mark.parametrize("text", ["w_recency", "knob=1", "w_recency=high", ""])
+def test_what_sets_no_knob(text):
+    """It is refused, and the knobs are told."""
+    with pytest.raises(ConfigError):
+        parse_change(text)
+
+
+def test_a_knob_outside_its_range(store):
+    """Before anything is searched."""
+    for named in ({"change": {"w_recency": -1}}, {"change": {"knob": 1}}, {"k": 0}):
+        with pytest.raises(ConfigError):
+            replay(store, **named)
+    assert store.query_log.entries(replays=True) == []
+
+
+# The command
+
+
+def test_the_command_tells_the_cause_and_fails_below(store, capsys):
+    """Exit code 7 when the mean overlap is below the bound, 0 else."""
+    assert run(["replay", "--db", store.path, "--fail-below", "0.99"]) == 0
+    store.load([Paper("new", QUERY, "", 2019)])
+    capsys.readouterr()
+    assert run(["replay", "--db", store.path, "--fail-below", "0.99"]) == 7
+    out = capsys.readouterr().out
+    assert "paper added: new" in out
+    assert "paper added: 1 of 1 queries" in out
+
+
+def test_the_command_as_json(store, capsys, tmp_path):
+    """One envelope with everything in it; queries from a file."""
+    queries = tmp_path / "queries.txt"
+    queries.write_text(f"{QUERY}\n\nnever asked\n", encoding="utf-8")
+    arguments = ["replay", "--db", store.path, "--config", "w_recency=3", "--json"]
+    assert run([*arguments, "--file", str(queries)]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["causes"] == {"configuration changed": 1}
+    assert [found["query"] for found in answer["results"]] == [QUERY, "never asked"]
+    assert answer["results"][0]["moved"]
+    assert run([*arguments, "--file", str(tmp_path / "none.txt")]) == 1
+    assert run([*arguments, "--file", str(queries), "--query", "x"]) == 2
