@@ -37,7 +37,13 @@ def length_norms(doc_lens: NDArray[np.uint32], avg_doc_len: float) -> NDArray[np
     doc_lens: array of shape (n,), tokens per paper. avg_doc_len: mean over the corpus, > 0.
     Returns a float64 array of shape (n,).
     """
-    return K1 * (1 - B + B * doc_lens.astype(np.float64) / avg_doc_len)
+    # In place, since the arrays are long; the operations and their order are those of the formula.
+    norms = doc_lens.astype(np.float64)
+    norms *= B
+    norms /= avg_doc_len
+    norms += 1 - B
+    norms *= K1
+    return norms
 
 
 def term_scores(

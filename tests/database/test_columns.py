@@ -1,0 +1,63 @@
+"""Packed columns: what is put is read back, by document, whatever is missing in between."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from litstore import Paper
+from litstore import open as open_store
+from litstore.database.columns import LENGTHS, PER_ROW, YEARS
+from litstore.errors import DamagedStoreError
+
+DOCS = st.integers(0, 5 * PER_ROW)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.dictionaries(DOCS, st.integers(0, 65_535), max_size=6), max_size=5))
+@pytest.mark.parametrize("column", [LENGTHS, YEARS], ids=["lengths", "years"])
+def test_what_is_put_is_there(column, changes):
+    expected = {}
+    with open_store(":memory:") as store, store.database.write() as connection:
+        for values in changes:
+            column.put(connection, values)
+            expected.update(values)
+        found = column.whole(connection, next_doc=5 * PER_ROW + 1)
+        assert len(found) >= 5 * PER_ROW + 1
+        assert {doc: int(found[doc]) for doc in range(len(found)) if found[doc]} == {
+            doc: value for doc, value in expected.items() if value
+        }
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("UPDATE doc_year_blocks SET years = x'00'", "is damaged"),
+        ("UPDATE doc_year_blocks SET years = zeroblob(513)", "is damaged"),
+        ("UPDATE doc_year_blocks SET block = 7", "documents without papers"),
+        ("UPDATE doc_year_blocks SET block = -1", "documents without papers"),
+        ("INSERT INTO doc_year_blocks SELECT 1, years FROM doc_year_blocks", "without papers"),
+    ],
+)
+def test_damage_is_named(change, message):
+    with open_store(":memory:") as store:
+        store.load([Paper("a", "graph", year=1999)])
+        with store.database.write() as connection:
+            connection.exec_driver_sql(change)
+            with pytest.raises(DamagedStoreError, match=message):
+                YEARS.whole(connection, next_doc=2)
+
+
+def test_years_are_verified_and_repaired():
+    with open_store(":memory:") as store:
+        store.load([Paper("a", "graph", year=1999), Paper("b", "graph")])
+        with store.database.write() as connection:
+            YEARS.put(connection, {1: 2001, 2: 1990})
+        found = [problem for problem in store.verify() if problem.where == "years"]
+        assert ["'a': 1999 in the paper, 2001", "'b': 0 in the paper, 1990"] == [
+            problem.message.partition(" stored")[0] for problem in found
+        ]
+        assert all(problem.repairable for problem in found)
+        store.rebuild()
+        assert store.verify() == []
+        store.delete("a")
+        assert store.verify() == []
