@@ -28,6 +28,9 @@ Floats = NDArray[np.float64]
 SLACK: Final = 1 + 1e-9
 """Sums of doubles are off by far less than this factor allows."""
 
+SPREAD: Final = 32
+"""A term that is in at least one of so many documents also has its frequencies by document."""
+
 _scratch = threading.local()
 
 
@@ -65,13 +68,24 @@ class Term:
                 tfs[at] = known.get(int(docs[at]), TF_ESCAPE)
         self.docs = docs.astype(np.int32)
         self.tfs = tfs.astype(np.int32)
+        self._by_doc = self._spread(len(norms))
         parts = bm25.term_scores(self.tfs, norms[self.docs], idf=1.0)
         self.bound = float(parts.max(initial=0.0)) * SLACK
+
+    def _spread(self, n_docs: int) -> NDArray[np.integer[Any]] | None:
+        """The frequencies by document number, for a term that is in many: looked up at once."""
+        if len(self.docs) * SPREAD < n_docs or not len(self.docs):
+            return None
+        narrow = self.tfs.max() <= np.iinfo(np.uint8).max
+        by_doc: NDArray[np.integer[Any]] = np.zeros(n_docs, np.uint8 if narrow else np.int32)
+        by_doc[self.docs] = self.tfs
+        return by_doc
 
     @property
     def n_bytes(self) -> int:
         """Bytes held in memory."""
-        return self.docs.nbytes + self.tfs.nbytes
+        spread = 0 if self._by_doc is None else self._by_doc.nbytes
+        return self.docs.nbytes + self.tfs.nbytes + spread
 
     def tf(self, doc: int) -> int:
         """Return the term frequency in one document, or 0."""
@@ -79,6 +93,8 @@ class Term:
 
     def lookup(self, docs: Docs) -> NDArray[np.int32]:
         """Return the term frequencies in these documents, 0 where they do not hold the term."""
+        if self._by_doc is not None:
+            return self._by_doc[docs].astype(np.int32)
         if not len(self.docs):
             return np.zeros(len(docs), dtype=np.int32)
         at = np.minimum(np.searchsorted(self.docs, docs), len(self.docs) - 1)
@@ -151,8 +167,11 @@ def _read(
     finally:
         for term in read:
             sums[term.docs] = 0.0
-    docs = np.unique(np.concatenate(found)) if found else np.zeros(0)
-    return docs.astype(np.int64), limit, n_read
+    # By sorting: numpy.unique hashes, which takes several times as long.
+    docs = np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int32)
+    first = np.ones(len(docs), dtype=bool)
+    first[1:] = docs[1:] != docs[:-1]
+    return docs[first].astype(np.int64), limit, n_read
 
 
 def _kth(scores: Floats, k: int) -> float:
