@@ -3,7 +3,7 @@
 One file holds the corpus, the inverted index, the citation graph and the log of every query. This
 is how data flows through the package, and in which order its parts are met::
 
-    write   formats -> ingest -> database.papers -> index, citations
+    write   formats -> intake (dedupe) -> ingest -> database.papers -> index, citations
     read    query -> text -> index (BM25 hits: the seed set) -> citations (at most 2 hops)
                   -> ranking.merge -> RetrievalResult -> querylog
     judge   qrels + runs -> evaluation (measures, intervals); it never calls the searcher

@@ -8,7 +8,7 @@ running it again: what is unchanged is recognised by its hash and not rewritten.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,32 +23,32 @@ from litstore.database.columns import YEARS
 from litstore.database.engine import Database
 from litstore.database.papers import DocNumbers, Written
 from litstore.database.stats import CorpusStats, Event
-from litstore.errors import DamagedStoreError, InputError, RecordError
+from litstore.errors import DamagedStoreError, InputError
 from litstore.index import inverter, writer
 from litstore.index.inverter import Batch
 from litstore.paper import Paper
-from litstore.preparation import BATCH_PAPERS, KEPT_ERRORS, Incoming, Prepared
+from litstore.preparation import BATCH_PAPERS, Incoming, Prepared, Refused, Tally
 from litstore.reading_ahead import ReadAhead
 from litstore.text import ANALYZERS, Analyzer
 
 
-@dataclass(slots=True)
-class LoadReport:
+@dataclass(slots=True, kw_only=True)
+class LoadReport(Refused):
     """What a load did.
 
-    read = new + updated + unchanged + failed. errors: the first 1,000 records that could not be
-    loaded. odd_years: papers whose year is outside the plausible range and now stands in
-    `extra["year"]`. generation: of the corpus afterwards.
+    read = new + updated + merged + unchanged + failed. merged: records of a paper that was known
+    from another record. errors: the first 1,000 records that could not be loaded; reasons: how many
+    failed for which reason, details left out. odd_years: papers whose year is outside the plausible
+    range and now stands in `extra["year"]`. generation: of the corpus afterwards.
     """
 
     read: int = 0
     new: int = 0
     updated: int = 0
+    merged: int = 0
     unchanged: int = 0
-    failed: int = 0
     odd_years: int = 0
     generation: int = 0
-    errors: list[RecordError] = field(default_factory=list)
 
 
 def load(
@@ -92,15 +92,36 @@ def _prepared(incoming: Iterable[Incoming] | ReadAhead, corpus: CorpusStats) -> 
         yield preparation.prepare(batch, tally, corpus.recipe, analyzer)
 
 
+def load_batch(
+    database: Database,
+    batch: list[Paper],
+    report: LoadReport,
+    event: Event,
+    *,
+    also: Callable[[Connection], None] | None = None,
+) -> None:
+    """Load clean papers in one transaction and count them in the report.
+
+    also: what else belongs into that transaction; called once the papers are written, and where
+    none has changed too.
+    """
+    with database.read() as connection:
+        corpus = stats.read(connection)
+    prepared = preparation.prepare(
+        batch, Tally(read=len(batch)), corpus.recipe, stats.analyzer_of(corpus)
+    )
+    new, updated = _commit(database, prepared, event, DocNumbers(), report, also)
+    _add(report, prepared, new, updated)
+
+
 def _add(report: LoadReport, prepared: Prepared, new: int, updated: int) -> None:
     tally = prepared.tally
+    report.refuse_all(tally)
     report.read += tally.read
-    report.failed += tally.failed
     report.odd_years += tally.odd_years
     report.new += new
     report.updated += updated + tally.repeated_other
     report.unchanged += len(prepared.rows) - new - updated + tally.repeated_same
-    report.errors.extend(tally.errors[: KEPT_ERRORS - len(report.errors)])
 
 
 def _commit(
@@ -109,10 +130,12 @@ def _commit(
     event: Event,
     numbers: DocNumbers,
     report: LoadReport,
+    also: Callable[[Connection], None] | None = None,
 ) -> tuple[int, int]:
     """Write one batch in one transaction; return how many papers were new and how many replaced."""
-    # Document numbers are looked up in this very transaction: there is nothing left to enforce.
-    with database.write(constraints=False) as connection:
+    # Document numbers are looked up in this very transaction: there is nothing left to enforce in
+    # what is written here.
+    with database.write(constraints=also is not None) as connection:
         corpus = stats.read(connection)
         if corpus.recipe != prepared.recipe:
             # Another process has built the index by another recipe since.
@@ -125,12 +148,16 @@ def _commit(
             dtype=bool,
         )
         if not changed.any():
+            if also is not None:
+                also(connection)
             return 0, 0
         new = [paper_id for paper_id in ids if paper_id not in known]
         arrived = {paper_id: corpus.next_doc + at for at, paper_id in enumerate(new)}
         numbers.add(arrived)
         docs = {paper_id: key.doc for paper_id, key in known.items()} | arrived
         generation = _write(connection, corpus, prepared, changed, docs, numbers)
+        if also is not None:
+            also(connection)
         updated = int(changed.sum()) - len(new)
         event_no = event.record(connection, generation, new=len(new), updated=updated)
     numbers.committed(generation)

@@ -6,6 +6,8 @@ another process (see `litstore.reading_ahead`).
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -32,26 +34,53 @@ BATCH_CHARS: Final = 32_000_000
 batches are cheaper: each of them touches most of the index's pages again."""
 KEPT_ERRORS: Final = 1_000
 """A report holds this many of its bad records; all of them are counted."""
+OTHER_REASONS: Final = "for other reasons"
+"""What stands for the reasons beyond the first KEPT_ERRORS."""
+
+_DETAIL: Final = re.compile(r"'[^']*'|\"[^\"]*\"|<[^<>]*>|\{[^{}]*\}|[0-9][0-9,]*")
+"""What differs between failures of one kind: quoted text, numbers."""
 
 Incoming = Paper | Mapping[str, Any] | RecordError
 
 
-@dataclass(slots=True)
-class Tally:
-    """What reading a batch met: counts, and the first bad records."""
+@dataclass(slots=True, kw_only=True)
+class Refused:
+    """Records that could not be loaded: how many, how many for which reason, the first 1,000.
 
-    read: int = 0
+    reasons: without the details in which failures of one kind differ.
+    """
+
     failed: int = 0
-    odd_years: int = 0
-    repeated_same: int = 0
-    repeated_other: int = 0
     errors: list[RecordError] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
 
     def refuse(self, error: RecordError) -> None:
         """Count a record that could not be loaded."""
+        self._count(_DETAIL.sub("…", error.reason), 1)
         self.failed += 1
         if len(self.errors) < KEPT_ERRORS:
             self.errors.append(error)
+
+    def refuse_all(self, more: Refused) -> None:
+        """Count what was refused elsewhere."""
+        for reason, n in more.reasons.items():
+            self._count(reason, n)
+        self.failed += more.failed
+        self.errors.extend(more.errors[: KEPT_ERRORS - len(self.errors)])
+
+    def _count(self, reason: str, n: int) -> None:
+        known = reason in self.reasons or len(self.reasons) < KEPT_ERRORS
+        self.reasons[reason if known else OTHER_REASONS] += n
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally(Refused):
+    """What reading a batch met: counts, and the bad records."""
+
+    read: int = 0
+    odd_years: int = 0
+    repeated_same: int = 0
+    repeated_other: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -29,7 +30,7 @@ from litstore import preparation
 from litstore.citations.edges import Linked
 from litstore.config import Recipe
 from litstore.errors import InputError, LitstoreError, RecordError
-from litstore.formats import jsonl
+from litstore.formats import reading
 from litstore.index import inverter, kernel
 from litstore.preparation import Incoming, Prepared, Tally
 from litstore.text import ANALYZERS
@@ -40,17 +41,28 @@ WORTH_BYTES: Final = 8 * 1024 * 1024
 _FRAME: Final = struct.Struct("<cQ")
 _NUMBERS: Final = struct.Struct("<QQ")
 _PROGRESS, _BATCH, _ERROR, _END = b"p", b"b", b"e", b"z"
+_COUNTS: Final = ("read", "failed", "odd_years", "repeated_same", "repeated_other")
 
 
 class ReadAhead:
     """A file of papers, prepared by another process; `litstore.Store.load` takes it like papers.
 
-    path: of the file. on_progress: called, from a thread of its own, with the bytes (as stored)
-    and the records read since the last call.
+    path: of the file. kind, columns: see `litstore.formats.reading.read_records`. on_progress:
+    called, from a thread of its own, with the bytes (as stored) and the records read since the last
+    call.
     """
 
-    def __init__(self, path: str, *, on_progress: Callable[[int, int], None] | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        kind: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> None:
         self.path = path
+        self._kind = kind
+        self._columns = columns
         self._on_progress = on_progress or (lambda _bytes, _records: None)
 
     @staticmethod
@@ -72,6 +84,8 @@ class ReadAhead:
         """
         task = {
             "path": self.path,
+            "kind": self._kind,
+            "columns": self._columns,
             "recipe": asdict(recipe),
             "max_papers": max_papers,
             "kernel": kernel.active(),
@@ -156,7 +170,8 @@ def _encoded(prepared: Prepared) -> bytes:
                 for links in (prepared.references, prepared.citations)
             ],
             prepared.batch.packed(),
-            (tally.read, tally.failed, tally.odd_years, tally.repeated_same, tally.repeated_other),
+            {name: getattr(tally, name) for name in _COUNTS},
+            tally.reasons,
             [(error.reason, error.source, error.line) for error in tally.errors],
         )
     )
@@ -164,14 +179,15 @@ def _encoded(prepared: Prepared) -> bytes:
 
 def _decoded(payload: list[bytes], recipe: Recipe) -> Prepared:
     """Unpack a batch; the list is emptied."""
-    rows, authors, identifiers, links, batch, counts, errors = msgspec.msgpack.decode(payload.pop())
+    rows, authors, identifiers, links, batch, counts, reasons, errors = msgspec.msgpack.decode(
+        payload.pop()
+    )
     references, citations = (
         Linked(ids, np.frombuffer(sizes, np.int32), np.frombuffer(at, np.int32))
         for ids, sizes, at in links
     )
     found = [RecordError(reason, source=source, line=line) for reason, source, line in errors]
-    tally = Tally(*counts)
-    tally.errors = found
+    tally = Tally(errors=found, reasons=Counter(reasons), **counts)
     return Prepared(
         rows,
         authors,
@@ -210,14 +226,16 @@ def _read(task: dict[str, Any], pipe: BinaryIO) -> None:
             yield paper
 
     try:
-        with jsonl.open_papers(task["path"], on_bytes=on_bytes) as papers:
-            for batch, tally in preparation.batches(counted(papers), max_papers=task["max_papers"]):
-                prepared = preparation.prepare(batch, tally, recipe, analyzer)
-                batch.clear()
-                payload = _encoded(prepared)
-                del prepared
-                _send(pipe, _BATCH, payload)
-                del payload
+        papers = reading.read_papers(
+            task["path"], kind=task["kind"], columns=task["columns"], on_bytes=on_bytes
+        )
+        for batch, tally in preparation.batches(counted(papers), max_papers=task["max_papers"]):
+            prepared = preparation.prepare(batch, tally, recipe, analyzer)
+            batch.clear()
+            payload = _encoded(prepared)
+            del prepared
+            _send(pipe, _BATCH, payload)
+            del payload
         _send(pipe, _END)
     except LitstoreError as error:
         _send(pipe, _ERROR, str(error).encode())

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from litstore.database.readonly import SqlResult
     from litstore.database.stats import StoreStats
     from litstore.ingest import LoadReport
+    from litstore.intake import Intake
     from litstore.preparation import Incoming
     from litstore.querylog.judgments import Judgments
     from litstore.reading_ahead import ReadAhead
@@ -115,15 +116,39 @@ class Store:
 
         return ingest.delete(self.database, ids)
 
+    def intake(self, *, dedupe: bool = True) -> Intake:
+        """Return what takes in the records of files, see `litstore.formats.reading.read_records`.
+
+        dedupe: find the records that are of one paper and merge them; False keeps them apart.
+        """
+        from litstore.intake import Intake
+
+        return Intake(self.database, dedupe=dedupe)
+
     def paper(self, paper_id: str) -> Paper:
         """Return one paper; UnknownPaperError if the store does not have it.
 
-        `references` and `citations` are what both ends say, works outside the store included.
+        paper_id: the id exactly, else another name the paper had, else an identifier in any of its
+        spellings (see `litstore.identifiers.detect`). `references` and `citations` are what both
+        ends say, works outside the store included.
         """
-        found = self.papers([paper_id])
+        found = self.papers([self.resolve(paper_id)])
         if not found:
             raise UnknownPaperError(paper_id)
         return found[0]
+
+    def resolve(self, text: str) -> str:
+        """Return the id of the paper that a text names, as `paper` does; UnknownPaperError if none.
+
+        An identifier that two papers have names neither.
+        """
+        from litstore.database import records
+
+        with self.database.read() as connection:
+            found = records.resolve(connection, text) if isinstance(text, str) else None
+        if found is None:
+            raise UnknownPaperError(text)
+        return found
 
     def papers(self, ids: Iterable[str]) -> list[Paper]:
         """Return those of these papers that the store has, in the given order."""

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 
 from litstore import Paper, RetrievalClient, ingest, preparation
 from litstore import open as open_store
-from litstore.database import stats
-from litstore.errors import RecordError
+from litstore.database import records, stats
+from litstore.errors import RecordError, StoreError
 from strategies import operations, papers_after
 
 THIS_YEAR = datetime.now(UTC).year
@@ -188,11 +188,78 @@ def test_bad_records_are_counted_and_the_rest_is_loaded(store):
 
 def test_first_errors_are_kept_and_all_are_counted(store, monkeypatch):
     """A file of nothing but errors does not fill the memory."""
-    monkeypatch.setattr(ingest, "KEPT_ERRORS", 3)
+    monkeypatch.setattr(preparation, "KEPT_ERRORS", 3)
     report = store.load(RecordError(f"line {n}") for n in range(10))
     assert (10, 10) == (report.read, report.failed)
     assert ["line 0", "line 1", "line 2"] == [str(error) for error in report.errors]
+    assert report.reasons == {"line …": 10}
     assert (0, []) == (generation(store), events(store))
+
+
+def test_all_failures_are_counted_by_reason(store, monkeypatch):
+    """In one batch and over batches; details do not count, and the list of reasons has an end."""
+    monkeypatch.setattr(preparation, "KEPT_ERRORS", 3)
+    monkeypatch.setattr(ingest, "BATCH_PAPERS", 2)
+
+    def incoming():
+        for n in range(9):
+            yield Paper(f"p{n}")
+            yield {"title": "no id"}
+            yield RecordError(f"byte {n} of 'x{n}' is odd")
+            yield RecordError("reason " + "abcdefghi"[n])
+
+    report = store.load(incoming())
+    assert (36, 9, 27) == (report.read, report.new, report.failed)
+    assert report.reasons.total() == report.failed
+    assert report.reasons["byte … of … is odd"] == 9
+    assert report.reasons[preparation.OTHER_REASONS] == 8
+    assert len(report.errors) == 3
+
+
+# What belongs to a batch
+
+
+def load_batch(store, *loaded, also):
+    report = ingest.LoadReport()
+    event = stats.Event("load", "x")
+    ingest.load_batch(store.database, list(loaded), report, event, also=also)
+    return report
+
+
+def remember(*ids):
+    """What writes another name of each paper."""
+
+    def also(connection):
+        records.add_aliases(connection, [(f"also {paper_id}", paper_id) for paper_id in ids])
+
+    return also
+
+
+def test_a_batch_brings_what_belongs_to_it(store):
+    """It sees the papers of the batch, and is written when none of them has changed too."""
+    report = load_batch(store, Paper("a", "graph"), Paper("b"), also=remember("a"))
+    assert (2, 2) == (report.read, report.new)
+    report = load_batch(store, Paper("a", "graph"), also=remember("b"))
+    assert (0, 0, 1, 0) == counts(report)
+    load_batch(store, also=remember("a", "b"))
+    assert store.sql("SELECT alias, paper_id FROM aliases ORDER BY 1").rows == [
+        ("also a", "a"), ("also b", "b"),
+    ]  # fmt: skip
+    assert 1 == generation(store)
+
+
+@pytest.mark.parametrize("paper", [Paper("a", "other"), Paper("new")], ids=["replaced", "new"])
+def test_a_batch_is_written_whole_or_not_at_all(store, paper):
+    """What fails in what belongs to it takes the papers with it; SQLite checks every row of it."""
+    store.load([Paper("a", "graph")])
+    before = content(store)
+
+    def dangling(connection):
+        connection.exec_driver_sql("INSERT INTO paper_aliases (alias, doc) VALUES ('x', 77)")
+
+    with pytest.raises(StoreError, match="FOREIGN KEY"):
+        load_batch(store, paper, also=dangling)
+    assert before == content(store)
 
 
 def test_records_are_read_like_papers(store):

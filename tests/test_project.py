@@ -49,7 +49,8 @@ def loaded_by(statement: str) -> set[str]:
 
 
 THIRD_PARTY = {
-    "Stemmer", "alembic", "click", "msgspec", "numpy", "platformdirs", "rich", "sqlalchemy",
+    "Stemmer", "alembic", "click", "defusedxml", "msgspec", "numpy", "platformdirs", "rich",
+    "sqlalchemy",
 }  # fmt: skip
 
 

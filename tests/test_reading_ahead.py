@@ -1,5 +1,6 @@
 """Reading in another process: the same store, the same report, the same errors."""
 
+import gzip
 import json
 import os
 import random
@@ -13,8 +14,9 @@ import pytest
 from litstore import Paper, preparation, reading_ahead
 from litstore import open as open_store
 from litstore.config import Recipe
-from litstore.errors import InputError
+from litstore.errors import InputError, RecordError
 from litstore.formats import jsonl
+from litstore.formats.reading import read_records
 from litstore.index import kernel
 from litstore.reading_ahead import ReadAhead
 from litstore.text import ANALYZERS
@@ -96,6 +98,56 @@ def test_the_store_is_the_same(file, tmp_path, name, monkeypatch):
         assert again.new == 0
 
 
+def kinds():
+    """Records of litstore's own kind, and some that only another reader understands."""
+    for at in range(150):
+        if at % 10 == 9:
+            yield json.dumps({"paperId": f"{at:040x}", "title": f"Graph {at}", "year": 2020})
+        elif at % 10 == 5:
+            yield json.dumps({"title": "no id"})
+        else:
+            yield json.dumps({"id": f"p{at}", "title": f"Tree {at}", "year": 2020})
+
+
+def table_rows():
+    yield "key,heading"
+    for at in range(150):
+        yield f"p{at},Tree {at}"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "columns"),
+    [
+        ("kinds.jsonl", kinds, None),
+        ("kinds.jsonl.gz", kinds, None),
+        ("rows.csv", table_rows, {"id": "key", "title": "heading"}),
+    ],
+)
+def test_every_format_is_read_as_in_this_process(tmp_path, name, content, columns):
+    text = "\n".join(content()).encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    with open_store(":memory:") as here, open_store(":memory:") as there:
+        expected = here.load(
+            item if isinstance(item, RecordError) else item.paper
+            for item in read_records(str(path), columns=columns)
+        )
+        found = there.load(ReadAhead(str(path), columns=columns))
+        assert report_of(found) == report_of(expected)
+        assert found.new >= 130
+        assert contents(there) == contents(here)
+
+
+def test_all_failures_arrive_counted_by_reason(tmp_path):
+    """More than the pipe brings one by one."""
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"title": "no id"}\n[1]\n' * 1_500)
+    with open_store(":memory:") as store:
+        report = store.load(ReadAhead(str(path)))
+    assert (3_000, 3_000, 1_000) == (report.read, report.failed, len(report.errors))
+    assert sorted(report.reasons.values()) == [1_500, 1_500]
+
+
 def test_a_file_that_is_not_there(tmp_path):
     with open_store(":memory:") as store, pytest.raises(InputError, match="cannot read"):
         store.load(ReadAhead(str(tmp_path / "none.jsonl")))
@@ -149,6 +201,8 @@ def test_the_other_process_ends_with_its_reader(file):
     """Nobody reads any more: it ends by itself, without a word."""
     task = {
         "path": str(file),
+        "kind": None,
+        "columns": None,
         "recipe": {"analyzer": "plain"},
         "max_papers": 5,
         "kernel": "numpy",

@@ -25,6 +25,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    UniqueConstraint,
 )
 from sqlalchemy.schema import SchemaItem
 
@@ -113,6 +114,49 @@ paper_identifiers: Final = _table(
     rowid=False,
 )
 Index(None, paper_identifiers.c.scheme, paper_identifiers.c.value)
+
+paper_records: Final = _table(
+    "paper_records",
+    "The records a paper was made of, as received and as read.",
+    Column("record_no", Integer, primary_key=True, autoincrement=False, comment="by arrival"),
+    _doc("the paper", key=False),
+    _text("format", "which reader read it"),
+    _text("record_key", "what identifies it among the records of its format"),
+    _text("origin", "the file it came in, without its folder", null=True),
+    _integer("line", "where it begins in the file, from 1", null=True),
+    _text("raw", "the record as received"),
+    _text("record", "what it says, as JSON"),
+    _text("received_at", "UTC"),
+    UniqueConstraint("format", "record_key"),
+    rowid=True,
+)
+Index(None, paper_records.c.doc)
+
+paper_aliases: Final = _table(
+    "paper_aliases",
+    "Other names of a paper: ids it had, or would have, before records were merged.",
+    Column("alias", Text, primary_key=True, comment="the other name"),
+    _doc("the paper", key=False),
+    rowid=False,
+)
+Index(None, paper_aliases.c.doc)
+
+not_duplicates: Final = _table(
+    "not_duplicates",
+    "Pairs of papers that someone said are two works.",
+    Column("one", Text, primary_key=True, comment="the smaller id of the pair"),
+    Column("other", Text, primary_key=True, comment="the larger one"),
+    rowid=False,
+)
+
+citation_keys: Final = _table(
+    "citation_keys",
+    "The key under which a paper is cited; made at its first export, never changed.",
+    _doc("the paper"),
+    _text("key", "the key"),
+    Column("folded", Text, nullable=False, unique=True, comment="the key in lower case"),
+    rowid=True,
+)
 
 citation_edges: Final = _table(
     "citation_edges",
@@ -379,6 +423,7 @@ CONTRACT: Final[tuple[str, ...]] = (
     "terms",
     "corpus_stats",
     "corpus_events",
+    "not_duplicates",
     "corpus_generations",
     "query_log",
     "retrieval_configs",

@@ -22,6 +22,22 @@ SELECT p.id AS paper_id, i.scheme, i.value
 FROM paper_identifiers i
 JOIN papers p ON p.doc = i.doc
 """,
+    "source_records": """
+SELECT p.id AS paper_id, r.record_no, r.format, r.record_key, r.origin, r.line, r.raw,
+       r.received_at
+FROM paper_records r
+JOIN papers p ON p.doc = r.doc
+""",
+    "keys": """
+SELECT p.id AS paper_id, k.key
+FROM citation_keys k
+JOIN papers p ON p.doc = k.doc
+""",
+    "aliases": """
+SELECT a.alias, p.id AS paper_id
+FROM paper_aliases a
+JOIN papers p ON p.doc = a.doc
+""",
     "citations": """
 SELECT citing.id AS citing_id, cited.id AS cited_id, e.asserted_by
 FROM citation_edges e
@@ -83,6 +99,24 @@ VIEW_COLUMNS: Final[dict[str, dict[str, str]]] = {
         "paper_id": "the paper",
         "scheme": "doi, arxiv, pmid, ...",
         "value": "the identifier in its scheme's normal form",
+    },
+    "source_records": {
+        "paper_id": "the paper",
+        "record_no": "in order of arrival",
+        "format": "which reader read it",
+        "record_key": "what identifies it among the records of its format",
+        "origin": "the file it came in, without its folder",
+        "line": "where it begins in the file, from 1",
+        "raw": "the record as received",
+        "received_at": "UTC",
+    },
+    "keys": {
+        "paper_id": "the paper",
+        "key": "the key under which it is cited",
+    },
+    "aliases": {
+        "alias": "another name of the paper",
+        "paper_id": "the paper",
     },
     "citations": {
         "citing_id": "the paper that cites",

@@ -149,6 +149,24 @@ def read(
         yield RecordError(str(error), source=name, line=number + 1)
 
 
+def objects(
+    chunks: Iterator[bytes], *, name: str
+) -> Iterator[tuple[int, bytes, dict[str, Any]] | RecordError]:
+    """Yield line number, line and decoded object of each line that is not blank, or its error.
+
+    chunks: unpacked bytes, without gzip.
+    """
+    marked = chain([_head(chunks).removeprefix(_UTF8_BOM)], chunks)
+    for number, line in enumerate(_lines(marked), start=1):
+        if line is None:
+            yield RecordError(_TOO_LONG, source=name, line=number)
+        elif line and not line.isspace():
+            try:
+                yield number, line, _object(line)
+            except RecordError as error:
+                yield RecordError(error.reason, source=name, line=number)
+
+
 class _BadStreamError(Exception):
     """The rest of the source cannot be turned into lines; the text says why."""
 

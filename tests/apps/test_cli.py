@@ -18,6 +18,7 @@ import pytest
 import litstore
 from litstore.apps.cli import run
 from litstore.apps.cli.commands import HOMES
+from litstore.reading_ahead import ReadAhead
 
 DEMO_QUERY = "attention sparsity head pruning"
 
@@ -99,7 +100,10 @@ class TestEveryCommand:
             ("log", "list"), ("log", "status"), ("log", "off"), ("log", "on"), ("db", "path"),
             ("db", "backup"), ("db", "upgrade"), ("load", "-"), ("eval", "--demo"),
             ("judge", "sparsity"), ("judgments",), ("judgments", "list"), ("judgments", "pool"),
-            ("judgments", "agreement"),
+            ("judgments", "agreement"), ("duplicates", "list"),
+            ("duplicates", "list", "--possible"), ("duplicates", "never", "p001", "p002"),
+            ("duplicates", "accept", "p001", "p002"),
+            ("export", "--format", "bibtex", "p001"),
         ],
         ids=" ".join,
     )  # fmt: skip
@@ -250,10 +254,175 @@ class TestLoad:
         assert cli("load", "missing.jsonl").code == 1
         assert not Path("papers.db").exists()
 
+    def test_any_format_folders_and_archives(self, cli: Cli) -> None:
+        """Formats may be mixed; one work in two of them is one paper; every name finds it."""
+        bib = (
+            "@article{k, title={Herring swim deep in winter}, author={Bee, Ann}, year=2019, "
+            "doi={10.1000/a}}"
+        )
+        Path("in").mkdir()
+        write("in/a.bib", bib)
+        write("in/b.ris", "TY  - JOUR", "TI  - Herring swim deep in winter", "AU  - Bee, Ann",
+              "PY  - 2019", "ER  -")  # fmt: skip
+        write("in/c.jsonl", '{"id": "p1", "title": "Salmon"}')
+        outcome = cli("load", "in", "--json")
+        assert outcome.code == 0
+        totals = outcome.envelope["totals"]
+        assert (totals["new"], totals["merged"]) == (2, 1)
+        shown = cli("show", "https://doi.org/10.1000/A", "--json").envelope["results"][0]
+        assert shown["id"] == "doi:10.1000/a"
+        assert cli("show", "2019").code == 3
+        found = cli("duplicates", "list", "--json").envelope["results"]
+        assert [each["id"] for each in found] == ["doi:10.1000/a"]
+        assert cli("duplicates", "split", "10.1000/a").code == 0
+        assert cli("load", "in").out.startswith("3 records: 0 new, 0 updated, 3 unchanged")
+
+    def test_a_dry_run_changes_nothing(self, cli: Cli) -> None:
+        """The same counts, and no file where there was none."""
+        write("a.bib", "@article{k, title={Herring}, year=2019}")
+        outcome = cli("load", "--dry-run", "a.bib", "--json")
+        assert (outcome.code, outcome.envelope["totals"]["new"]) == (0, 1)
+        assert outcome.envelope["dry_run"] is True
+        assert not Path("papers.db").exists()
+        cli("load", "a.bib")
+        write("b.bib", "@article{k, title={Salmon}, year=2019}")
+        assert "1 new" in cli("load", "--dry-run", "b.bib").out
+        assert cli("stats", "--json").envelope["results"][0]["papers"] == 1
+
+    def test_failures_are_told_by_reason(self, cli: Cli) -> None:
+        """Each kind once, with its number, also as JSON."""
+        write("a.bib", "@article{a}", "@article{b}", "@article{c, title {x}}")
+        outcome = cli("load", "a.bib", "--json")
+        assert outcome.code == 4
+        assert sorted(outcome.envelope["failed_by_reason"].values()) == [1, 2]
+        assert [error["line"] for error in outcome.envelope["errors"]] == [1, 2, 3]
+
+    def test_a_file_of_nothing_but_bad_records_names_them(self, cli: Cli) -> None:
+        """Of a format without ids too, though no batch of it is ever written."""
+        write("a.bib", *["@article{a}"] * 25)
+        outcome = cli("load", "a.bib")
+        assert outcome.code == 4
+        assert outcome.err.count("skipped a.bib:") == 20
+        assert "skipped more; the counts include them" in outcome.err
+        assert "25 failed" in outcome.out
+
+    def test_the_first_good_record_tells_whether_there_are_ids(self, cli: Cli) -> None:
+        """A bad one before it does not: the paper is made of a record that is kept."""
+        write("a.bib", "@article{a}", "@article{b, title={Herring}, year=2019}")
+        write("b.jsonl", '{"id": 1', '{"id": "p1", "title": "Herring", "year": 2019}')
+        assert cli("load", "a.bib", "b.jsonl", "--json").envelope["totals"]["new"] == 2
+        rows = cli("sql", "SELECT format, line FROM source_records", "--json").envelope["results"]
+        assert rows == [{"format": "bibtex", "line": 2}]
+
+    def test_large_files_of_papers_with_ids_are_read_ahead(
+        self, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Others are compared with what is there, which the other process does not know."""
+        used: list[str] = []
+
+        class Noted(ReadAhead):
+            def __init__(self, path: str, **named: Any) -> None:
+                used.append(path)
+                super().__init__(path, **named)
+
+        monkeypatch.setattr("litstore.apps.cli.corpus.ReadAhead", Noted)
+        monkeypatch.setattr(ReadAhead, "worth_it", lambda _: True)
+        write("a.jsonl", '{"id": "p1", "title": "Herring"}', "{")
+        write("b.bib", "@article{b, title={Salmon}, year=2019}")
+        write("c.csv", "id,title", "p2,Herring")
+        outcome = cli("load", "a.jsonl", "b.bib", "c.csv", "--json")
+        assert (outcome.code, outcome.envelope["totals"]["new"]) == (4, 3)
+        assert used == ["a.jsonl", "c.csv"]
+        assert list(outcome.envelope["failed_by_reason"].values()) == [1]
+        assert "skipped a.jsonl:2: not JSON" in outcome.err
+        assert cli("load", "a.jsonl", "--dedupe").code == 4
+        assert cli("load", "missing.jsonl").code == 1
+        assert used == ["a.jsonl", "c.csv"]
+
+    def test_a_dry_run_has_the_recipe_of_the_profile(self, cli: Cli) -> None:
+        """A new store would be made for it; one of another recipe is refused, as in earnest."""
+        write("a.jsonl", '{"id": "1"}')
+        assert cli("load", "--dry-run", "--profile", "lexical", "a.jsonl").code == 0
+        assert cli("load", "a.jsonl").code == 0
+        ran = cli("load", "--dry-run", "--profile", "lexical", "a.jsonl")
+        assert (ran.code, ran.err) == (2, cli("load", "--profile", "lexical", "a.jsonl").err)
+
+    def test_options_that_do_not_exist(self, cli: Cli) -> None:
+        """A format or a column that nobody knows is a usage error."""
+        write("a.csv", "x", "y")
+        assert cli("load", "--format", "doc", "a.csv").code == 2
+        assert cli("load", "--columns", "colour=x", "a.csv").code == 2
+
     def test_a_store_in_memory_is_refused(self, cli: Cli) -> None:
         """It would be gone at once; exit code 2."""
         write("a.jsonl", '{"id": "1"}')
         assert cli("load", "a.jsonl", "--db", ":memory:").code == 2
+
+
+class TestExport:
+    """`litstore export`."""
+
+    def test_writes_what_is_asked_for(self, demo: Cli) -> None:
+        """By id, identifier, query or all; to stdout or a file; what is missing is named."""
+        outcome = demo("export", "--format", "bibtex", "p001", "nothing", "p002")
+        assert outcome.code == 3
+        assert outcome.out.count("@") == 2
+        assert outcome.err == "no paper has the id nothing\n"
+        assert demo("export", "--format", "ris", "--all", "-o", "all.ris").code == 0
+        assert Path("all.ris").read_bytes().count(b"ER  - \r\n") == 100
+        found = demo("search", DEMO_QUERY, "--json").envelope["results"]
+        asked = ("export", "--format", "csv", "--query", DEMO_QUERY, "--limit", "20", "--json")
+        rows = demo(*asked).envelope["results"]
+        assert [row["id"] for row in rows] == [hit["id"] for hit in found]
+
+    def test_a_query_is_ranked_as_a_search_of_the_store(self, demo: Cli) -> None:
+        """By the profile it was built for."""
+
+        def ids(*command: str) -> list[str]:
+            return [row["id"] for row in demo(*command, DEMO_QUERY, "--json").envelope["results"]]
+
+        lists = []
+        for profile in ("spec", "lexical"):
+            assert demo("rebuild", "--profile", profile).code == 0
+            lists.append(ids("search", "--limit", "50"))
+            asked = ("export", "--format", "jsonl", "--limit", "50", "--query")
+            assert ids(*asked) == lists[-1]
+        assert lists[0] != lists[1]
+
+    def test_one_way_to_say_which(self, demo: Cli) -> None:
+        """None, or two of them, is a usage error."""
+        assert demo("export", "--format", "csv").code == 2
+        assert demo("export", "--format", "csv", "p001", "--all").code == 2
+        assert demo("export", "--format", "doc", "p001").code == 2
+        assert demo("export", "--format", "csv", "p001", "-o", "no/such/folder").code == 1
+
+    def test_keys_never_change(self, cli: Cli) -> None:
+        """Whatever comes later, whatever is exported with it; the user's own key is kept."""
+        write("a.bib", "@book{My:Key, title={Salmon swim}, author={Bee, Ann}, year=2019}")
+        write("b.bib", "@book{b one, title={Herring swim}, author={Bee, Ann}, year=2019}",
+              "@book{b two, title={Herring, deep down}, author={Bee, Ann}, year=2019}")  # fmt: skip
+        cli("load", "b.bib")
+
+        def keys() -> list[str]:
+            envelope = cli("export", "--format", "bibtex", "--all", "--json").envelope
+            return [row["key"] for row in envelope["results"]]
+
+        first = keys()
+        assert first == ["bee_herring_2019", "bee_herring_2019a"]
+        cli("load", "a.bib")
+        assert keys() == [*first, "My:Key"]
+        cli(
+            "delete",
+            cli("sql", "SELECT paper_id FROM keys", "--json").envelope["results"][0]["paper_id"],
+        )
+        assert keys() == ["bee_herring_2019a", "My:Key"]
+
+    def test_what_is_exported_loads_into_an_empty_store(self, demo: Cli) -> None:
+        """All hundred papers, with their ids and citations."""
+        demo("export", "--format", "jsonl", "--all", "-o", "all.jsonl")
+        assert "100 new" in demo("load", "all.jsonl", "--db", "other.db").out
+        with litstore.open("papers.db") as one, litstore.open("other.db") as other:
+            assert list(one) == list(other)
 
 
 class TestSearch:

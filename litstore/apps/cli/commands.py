@@ -37,6 +37,8 @@ HOMES: Final = {
     "verify": "litstore.apps.cli.corpus",
     "rebuild": "litstore.apps.cli.corpus",
     "delete": "litstore.apps.cli.corpus",
+    "duplicates": "litstore.apps.cli.duplicates",
+    "export": "litstore.apps.cli.export",
     "db": "litstore.apps.cli.db",
     "doctor": "litstore.apps.cli.doctor",
     "eval": "litstore.apps.cli.eval",

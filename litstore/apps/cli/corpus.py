@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -24,14 +28,22 @@ from litstore.apps.cli.commands import (
 )
 from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
 from litstore.database.engine import MEMORY
-from litstore.errors import ConfigError, InputError
-from litstore.formats import jsonl
+from litstore.errors import ConfigError, InputError, RecordError
+from litstore.formats import reading, sources
+from litstore.formats import table as table_format
+from litstore.formats.record import Record
 from litstore.ingest import LoadReport
+from litstore.intake import Intake
 from litstore.preparation import Incoming
 from litstore.reading_ahead import ReadAhead
+from litstore.store import default_path
 
 SHOWN_ERRORS = 20
 COUNTED = 1_000
+LOOKED_AT = 1_000
+"""So many bad records at the start of a file are passed over in search of a good one."""
+
+Records = Generator[Record | RecordError]
 
 
 class Bar(Protocol):
@@ -86,47 +98,102 @@ def progress(total: float | None) -> Iterator[Bar]:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--format", "kind", type=click.Choice(reading.FORMATS), metavar="NAME",
+              help="Read as this format. [default: the content tells]")  # fmt: skip
+@click.option("--columns", metavar="MAP",
+              help="For tables, e.g. title=Document Title,year=PY.")  # fmt: skip
+@click.option("--dedupe/--no-dedupe", default=None,
+              help="Find records of one work. [default: unless they have ids]")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Only tell what would happen.")
 @profile_option("What a new store is built for; one that is there must have its recipe.")
 @db_option
 @json_option
-def load(files: tuple[str, ...], profile: str | None, db: str | None, as_json: bool) -> int:
-    """Load papers from JSONL files (also .gz; "-" is stdin).
+def load(
+    files: tuple[str, ...], kind: str | None, columns: str | None, dedupe: bool | None,
+    dry_run: bool, profile: str | None, db: str | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Load papers from files, folders and patterns, of any format, also .gz and .zip.
 
     \b
-    Example:  litstore load papers.jsonl.gz more.jsonl
+    Example:  litstore load papers.jsonl.gz library.bib exports/
+              litstore load --dry-run 'exports/*.ris'
 
-    One JSON object a line: id, and whatever there is of title, abstract, year, authors,
-    references, citations, venue, url, doi. The same id again replaces the paper; loading a file
-    again changes nothing. Bad lines are named and the rest is loaded (exit code 4).
+    The content tells the format: JSON Lines, BibTeX, RIS, PubMed (NBIB, XML), EndNote, Web of
+    Science, CSL-JSON, CSV, arXiv, Crossref, OpenAlex, Semantic Scholar. "-" is stdin. Records that
+    bring no id of their own are compared with those that are there, and one more record of a known
+    paper is merged into it (see litstore duplicates). Loading a file again changes nothing. Bad
+    records are named and the rest is loaded (exit code 4).
     """
     started = time.monotonic()
-    reports: list[tuple[str, LoadReport]] = []
-    failures: list[InputError] = []
-    if not any(name == "-" or Path(name).exists() for name in files):
+    names = sources.expand(list(files))
+    if not any(name == "-" or Path(name).exists() for name in names):
         # Nothing to load: a misspelt name must not leave an empty store behind.
-        raise InputError(f"cannot read {', '.join(files)}: no such file", source=files[0])
-    with litstore.open(db, profile=profile) as store:
+        raise InputError(f"cannot read {', '.join(names)}: no such file", source=names[0])
+    how = _How(kind, table_format.parse_columns(columns) if columns else None, dedupe)
+    with ExitStack() as opened:
+        store = opened.enter_context(
+            _scratch(db, profile) if dry_run else litstore.open(db, profile=profile)
+        )
         if store.path == MEMORY:
             raise ConfigError("a store in memory would be gone when this command ends; name a file")
-        for name in files:
-            try:
-                before = sum(report.read for _, report in reports)
-                reports.append((name, _load_file(store, name, before=before)))
-            except InputError as error:
-                note(f"error: {printable(error)}")
-                failures.append(error)
-        path = store.path
-    _print_load(path, reports, failures, time.monotonic() - started, as_json=as_json)
+        reports, failures = _load_files(store, names, how)
+    path = db or default_path() if dry_run else store.path
+    _print_load(
+        path, reports, failures, time.monotonic() - started, as_json=as_json, dry_run=dry_run
+    )
     if failures and not reports:
         return FAILURE
     return PARTIAL if failures or any(report.failed for _, report in reports) else OK
 
 
-def _load_file(store: litstore.Store, name: str, *, before: int) -> LoadReport:
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How files are to be read."""
+
+    kind: str | None
+    columns: dict[str, str] | None
+    dedupe: bool | None
+
+    def records(self, name: str, *, on_bytes: Callable[[int], None] | None = None) -> Records:
+        """The records of one file."""
+        return reading.read_records(name, kind=self.kind, columns=self.columns, on_bytes=on_bytes)
+
+
+@contextmanager
+def _scratch(db: str | None, profile: str | None) -> Iterator[litstore.Store]:
+    """A copy of the store that is gone afterwards: what happens to it would happen to the store."""
+    with tempfile.TemporaryDirectory(prefix="litstore-") as folder:
+        copy = str(Path(folder) / "copy.db")
+        if Path(db or default_path()).exists():
+            with litstore.open(db, create=False, read_only=True, profile=profile) as store:
+                store.backup(copy)
+        with litstore.open(copy, profile=profile) as store:
+            yield store
+
+
+def _load_files(
+    store: litstore.Store, names: list[str], how: _How
+) -> tuple[list[tuple[str, LoadReport]], list[InputError]]:
+    reports: list[tuple[str, LoadReport]] = []
+    failures: list[InputError] = []
+    intake = store.intake(dedupe=how.dedupe is not False)
+    for name in names:
+        try:
+            before = sum(report.read for _, report in reports)
+            reports.append((name, _load_file(store, intake, name, how, before=before)))
+        except InputError as error:
+            note(f"error: {printable(error)}")
+            failures.append(error)
+    return reports, failures
+
+
+def _load_file(
+    store: litstore.Store, intake: Intake, name: str, how: _How, *, before: int
+) -> LoadReport:
     started = time.monotonic()
     size = Path(name).stat().st_size if name != "-" and Path(name).is_file() else None
     # The log of loads names the file, never the folder it lies in.
-    label = jsonl.STDIN_NAME if name == "-" else Path(name).name
+    label = sources.STDIN_NAME if name == "-" else Path(name).name
     n_read = n_noted = 0
     with progress(size) as bar:
 
@@ -145,33 +212,60 @@ def _load_file(store: litstore.Store, name: str, *, before: int) -> LoadReport:
                 note("skipped more; the counts include them")
             n_noted = len(report.errors)
 
-        if name != "-" and ReadAhead.worth_it(name):
-            ahead = ReadAhead(name, on_progress=on_progress)
-            return store.load(ahead, label=label, on_batch=on_batch)
-        with jsonl.open_papers(name, on_bytes=lambda n: on_progress(n, 0)) as papers:
-            counted = _counted(papers, lambda n: on_progress(0, n))
-            return store.load(counted, label=label, on_batch=on_batch)
+        if not how.dedupe and name != "-" and ReadAhead.worth_it(name):
+            have_own_ids, looked_at = _looked_at(how.records(name))
+            looked_at.close()
+            if have_own_ids:
+                ahead = ReadAhead(name, kind=how.kind, columns=how.columns, on_progress=on_progress)
+                return store.load(ahead, label=label, on_batch=on_batch)
+        records = how.records(name, on_bytes=lambda n: on_progress(n, 0))
+        have_own_ids, records = _looked_at(records)
+        counted = _counted(records, lambda n: on_progress(0, n))
+        if have_own_ids and not how.dedupe:
+            return store.load(map(_own, counted), label=label, on_batch=on_batch)
+        return intake.load(counted, label=label, on_batch=on_batch)
 
 
-def _counted(papers: Iterable[Incoming], on_records: Callable[[int], None]) -> Iterator[Incoming]:
+def _looked_at(records: Records) -> tuple[bool, Records]:
+    """Whether records name their papers themselves, as the first good one tells; all of them."""
+    taken: list[Record | RecordError] = []
+    for item in islice(records, LOOKED_AT):
+        taken.append(item)
+        if isinstance(item, Record):
+            return item.has_own_id, _again(taken, records)
+    return True, _again(taken, records)
+
+
+def _again(taken: list[Record | RecordError], records: Records) -> Records:
+    yield from taken
+    taken.clear()
+    yield from records
+
+
+def _own(item: Record | RecordError) -> Incoming:
+    return item if isinstance(item, RecordError) else item.paper
+
+
+def _counted(records: Records, on_records: Callable[[int], None]) -> Records:
     """Pass everything on; tell how many more there were, now and then."""
     at = 0
-    for at, item in enumerate(papers, 1):
+    for at, item in enumerate(records, 1):
         yield item
         if at % COUNTED == 0:
             on_records(COUNTED)
     on_records(at % COUNTED)
 
 
-COUNTS = ("read", "new", "updated", "unchanged", "failed", "odd_years")
+COUNTS = ("read", "new", "updated", "merged", "unchanged", "failed", "odd_years")
 
 
 def _print_load(
     path: str, reports: list[tuple[str, LoadReport]], failures: list[InputError], seconds: float, *,
-    as_json: bool,
+    as_json: bool, dry_run: bool,
 ) -> None:  # fmt: skip
     total = {name: sum(getattr(r, name) for _, r in reports) for name in COUNTS}
     generation = max((report.generation for _, report in reports), default=None)
+    reasons = dict(sum((report.reasons for _, report in reports), Counter[str]()).most_common())
     if as_json:
         errors = [
             {"source": error.source, "line": error.line, "message": error.reason}
@@ -182,15 +276,19 @@ def _print_load(
             for name, report in reports
         ]
         envelope("load", files, status="partial" if errors else "ok", errors=errors, db=path,
-                 totals=total, generation=generation, seconds=round(seconds, 3))  # fmt: skip
+                 totals=total, failed_by_reason=reasons, dry_run=dry_run, generation=generation,
+                 seconds=round(seconds, 3))  # fmt: skip
         return
+    merged = f"{total['merged']:,} merged, " if total["merged"] else ""
     say(
-        f"{total['read']:,} records: {total['new']:,} new, {total['updated']:,} updated, "
+        f"{total['read']:,} records: {total['new']:,} new, {total['updated']:,} updated, {merged}"
         f"{total['unchanged']:,} unchanged, {total['failed']:,} failed; {seconds:.1f} s"
     )
+    for reason, count in list(reasons.items())[:SHOWN_ERRORS] if len(reasons) > 1 else ():
+        note(f"{count:,} failed: {printable(reason)}")
     if total["odd_years"]:
         note(f"{total['odd_years']:,} papers have no plausible year; it is kept in their extra")
-    note(f"store: {printable(path)}")
+    note(f"{'nothing was changed in' if dry_run else 'store:'} {printable(path)}")
 
 
 @click.command()

@@ -23,14 +23,15 @@ from litstore.paper import Paper
 @db_option
 @json_option
 def show(paper_id: str, terms: bool, db: str | None, as_json: bool) -> int:
-    """Show one paper.
+    """Show one paper, by its id or any identifier: DOI, arXiv, PMID, PMCID, ISBN, OpenAlex, ...
 
     \b
     Example:  litstore show p001 --terms
+              litstore show https://doi.org/10.1000/xyz
     """
     with litstore.open(db, create=False) as store:
         paper = store.paper(paper_id)
-        freqs = store.term_freqs(paper_id) if terms else None
+        freqs = store.term_freqs(paper.id) if terms else None
     if as_json:
         more = {} if freqs is None else {"terms": freqs}
         envelope("show", [{**asdict(paper), **more}])
@@ -67,7 +68,7 @@ def neighbours(paper_id: str, db: str | None, as_json: bool) -> int:
     Example:  litstore neighbours p006
     """
     with litstore.open(db, create=False) as store:
-        found = store.neighbours(paper_id)
+        found = store.neighbours(store.resolve(paper_id))
         linked = {paper.id: paper for paper in store.papers({*found.references, *found.cited_by})}
     rows = [
         (relation, other, linked[other].year, linked[other].title)

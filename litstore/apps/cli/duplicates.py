@@ -1,0 +1,127 @@
+"""`litstore duplicates`: what was merged and what might be, and how to change it."""
+
+from __future__ import annotations
+
+import click
+
+import litstore
+from litstore import duplicates as by_hand
+from litstore.apps.cli.commands import OK, db_option, json_option
+from litstore.apps.cli.output import envelope, note, say, table
+
+
+@click.group()
+def duplicates() -> None:
+    """See which papers were merged, merge two, take one apart, or say that two are two.
+
+    \b
+    Example:  litstore duplicates list --possible
+    """
+
+
+@duplicates.command("list")
+@click.option("--possible", is_flag=True, help="Papers that may be one work and are not merged.")
+@db_option
+@json_option
+def list_(possible: bool, db: str | None, as_json: bool) -> int:
+    """List the papers that were made of several records, and from which each value is.
+
+    \b
+    Example:  litstore duplicates list --json
+    """
+    with litstore.open(db, create=False) as store:
+        if possible:
+            groups = by_hand.possible(store.database)
+            rows = [[(p.id, p.year, p.title) for p in store.papers(group)] for group in groups]
+        else:
+            merged = by_hand.merged(store.database)
+    if possible:
+        if as_json:
+            envelope("duplicates", [{"ids": group} for group in groups])
+            return OK
+        table(("group", "id", "year", "title"),
+              [(n, *row) for n, group in enumerate(rows, 1) for row in group], right="group year",
+              flexible="id")  # fmt: skip
+        note(f"{len(groups):,} groups; merge with: litstore duplicates accept ID OTHER")
+        return OK
+    if as_json:
+        envelope("duplicates", [_as_dict(each) for each in merged])
+        return OK
+    table(("id", "record", "from", "title"),
+          [(m.paper.id, r.name, _where(r.origin, r.line), r.paper.title)
+           for m in merged for r in m.records], flexible="id record")  # fmt: skip
+    note(f"{len(merged):,} papers of several records; undo with: litstore duplicates split ID")
+    return OK
+
+
+def _where(origin: str | None, line: int | None) -> str:
+    return ":".join(str(part) for part in (origin, line) if part is not None)
+
+
+def _as_dict(merged: by_hand.Merged) -> dict[str, object]:
+    found = [
+        {"record": r.name, "origin": r.origin, "line": r.line, "title": r.paper.title}
+        for r in merged.records
+    ]
+    return {"id": merged.paper.id, "title": merged.paper.title, "records": found,
+            "values_from": merged.origin}  # fmt: skip
+
+
+@duplicates.command()
+@click.argument("paper_id", metavar="ID")
+@click.argument("other_id", metavar="OTHER")
+@db_option
+@json_option
+def accept(paper_id: str, other_id: str, db: str | None, as_json: bool) -> int:
+    """Merge a second paper into the first; its id stays as another name.
+
+    \b
+    Example:  litstore duplicates accept doi:10.1000/xyz bibtex:0123456789abcdef
+    """
+    with litstore.open(db, create=False) as store:
+        paper = by_hand.accept(store.database, paper_id, other_id)
+    if as_json:
+        envelope("duplicates", [{"id": paper.id, "title": paper.title}])
+    else:
+        say(f"merged into {paper.id}")
+    return OK
+
+
+@duplicates.command()
+@click.argument("paper_id", metavar="ID")
+@db_option
+@json_option
+def split(paper_id: str, db: str | None, as_json: bool) -> int:
+    """Take a merged paper apart into its records, and keep them apart from now on.
+
+    \b
+    Example:  litstore duplicates split doi:10.1000/xyz
+    """
+    with litstore.open(db, create=False) as store:
+        names = by_hand.split(store.database, paper_id)
+    if as_json:
+        envelope("duplicates", names)
+    else:
+        for name in names:
+            say(name)
+    return OK
+
+
+@duplicates.command()
+@click.argument("paper_id", metavar="ID")
+@click.argument("other_id", metavar="OTHER")
+@db_option
+@json_option
+def never(paper_id: str, other_id: str, db: str | None, as_json: bool) -> int:
+    """Remember that two papers are two works.
+
+    \b
+    Example:  litstore duplicates never p001 p002
+    """
+    with litstore.open(db, create=False) as store:
+        pair = by_hand.never(store.database, paper_id, other_id)
+    if as_json:
+        envelope("duplicates", [{"ids": list(pair)}])
+    else:
+        say(f"{pair[0]} and {pair[1]} are two works")
+    return OK

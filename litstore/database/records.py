@@ -1,0 +1,177 @@
+"""Rows about where papers come from: source records, other names, pairs that are no duplicates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Connection
+
+from litstore.database.engine import raw_connection
+from litstore.identifiers import detect, normalise
+from litstore.paper import Paper
+
+OF_DOCS_SQL: Final = """
+SELECT doc, record_no, format, record_key, origin, line, record
+FROM paper_records
+WHERE doc IN (SELECT value FROM json_each(?))
+ORDER BY record_no
+"""
+
+FIND_SQL: Final = """
+SELECT p.id, r.record_no, r.record
+FROM paper_records r
+JOIN papers p ON p.doc = r.doc
+WHERE r.format = ? AND r.record_key = ?
+"""
+
+INSERT_SQL: Final = """
+INSERT INTO paper_records (doc, format, record_key, origin, line, raw, record, received_at)
+SELECT doc, ?, ?, ?, ?, ?, ?, ? FROM papers WHERE id = ?
+ON CONFLICT (format, record_key) DO UPDATE SET
+  doc = excluded.doc, origin = excluded.origin, line = excluded.line,
+  raw = CASE excluded.raw WHEN '' THEN raw ELSE excluded.raw END,
+  record = excluded.record, received_at = excluded.received_at
+"""
+
+BY_IDENTIFIER_SQL: Final = """
+SELECT p.id
+FROM paper_identifiers i
+JOIN papers p ON p.doc = i.doc
+WHERE i.scheme = ? AND i.value = ?
+ORDER BY p.id
+LIMIT 2
+"""
+
+BY_ALIAS_SQL: Final = """
+SELECT p.id
+FROM paper_aliases a
+JOIN papers p ON p.doc = a.doc
+WHERE a.alias = ?
+"""
+
+NAMING_SQL: Final = """
+SELECT DISTINCT p.id
+FROM unresolved_edges u
+JOIN papers p ON p.doc = u.doc
+WHERE u.missing_id IN (SELECT value FROM json_each(?))
+  AND EXISTS (SELECT 1 FROM paper_records r WHERE r.doc = u.doc)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """A record as received and as read.
+
+    name: "format:key". paper: what it says, under the name it would have alone. origin: the file it
+    came in, without its folder; line: where, from 1.
+    """
+
+    name: str
+    paper: Paper
+    format: str
+    key: str
+    raw: str = ""
+    origin: str | None = None
+    line: int | None = None
+
+
+def of_docs(connection: Connection, docs: Iterable[int]) -> dict[int, list[SourceRecord]]:
+    """Return the records of these documents by number, in order of arrival, without raw forms."""
+    found: dict[int, list[SourceRecord]] = {}
+    rows = raw_connection(connection).execute(OF_DOCS_SQL, (json.dumps(list(docs)),))
+    for doc, _, kind, key, origin, line, record in rows:
+        found.setdefault(doc, []).append(
+            SourceRecord(f"{kind}:{key}", decoded(record), kind, key, "", origin, line)
+        )
+    return found
+
+
+def find(connection: Connection, kind: str, key: str) -> tuple[str, Paper] | None:
+    """Return the paper's id and what the record said, None for a record that is new."""
+    row = raw_connection(connection).execute(FIND_SQL, (kind, key)).fetchone()
+    return (row[0], decoded(row[2])) if row else None
+
+
+def write(connection: Connection, rows: Sequence[tuple[str, SourceRecord]], *, now: str) -> None:
+    """Insert or replace records, given with the id of the paper that they are of."""
+    raw_connection(connection).executemany(
+        INSERT_SQL,
+        [
+            (r.format, r.key, r.origin, r.line, r.raw, encoded(r.paper), now, paper_id)
+            for paper_id, r in rows
+        ],
+    )
+
+
+def move(connection: Connection, rows: Sequence[tuple[str, str, str]]) -> None:
+    """Say of which paper records are, given as (id, format, key)."""
+    raw_connection(connection).executemany(
+        "UPDATE paper_records SET doc = (SELECT doc FROM papers WHERE id = ?) "
+        "WHERE format = ? AND record_key = ?",
+        rows,
+    )
+
+
+def add_aliases(connection: Connection, rows: Sequence[tuple[str, str]]) -> None:
+    """Add other names of papers, given as (name, id); a name that is a paper's id is none."""
+    raw_connection(connection).executemany(
+        "INSERT OR REPLACE INTO paper_aliases (alias, doc) SELECT ?, doc FROM papers WHERE id = ? "
+        "AND NOT EXISTS (SELECT 1 FROM papers WHERE id = ?)",
+        [(alias, paper_id, alias) for alias, paper_id in rows],
+    )
+
+
+def resolve(connection: Connection, text: str) -> str | None:
+    """Return the id of the paper that a text names: an id, an alias, an identifier; None for none.
+
+    An identifier that two papers have, as one of a supplement may be, names neither.
+    """
+    raw = raw_connection(connection)
+    if "\0" in text:
+        return None
+    row = raw.execute("SELECT id FROM papers WHERE id = ?", (text,)).fetchone()
+    row = row or raw.execute(BY_ALIAS_SQL, (text,)).fetchone()
+    if row:
+        return str(row[0])
+    found = detect(text)
+    if found is None:
+        return None
+    return by_identifier(connection, found.scheme, found.value)
+
+
+def by_identifier(connection: Connection, scheme: str, value: str) -> str | None:
+    """Return the id of the only paper with this identifier, None where there is none or two."""
+    raw = raw_connection(connection)
+    rows = raw.execute(BY_IDENTIFIER_SQL, (scheme, normalise(scheme, value))).fetchall()
+    if not rows:
+        rows = raw.execute(BY_ALIAS_SQL, (f"{scheme}:{value}",)).fetchall()
+    return str(rows[0][0]) if len(rows) == 1 else None
+
+
+def naming(connection: Connection, names: Iterable[str]) -> list[str]:
+    """Return the ids of papers made of records that name one of these as a work outside."""
+    rows = raw_connection(connection).execute(NAMING_SQL, (json.dumps(list(names)),))
+    return [paper_id for (paper_id,) in rows]
+
+
+def distinct_pairs(connection: Connection) -> set[tuple[str, str]]:
+    """Return the pairs of ids that someone said are no duplicates, each sorted."""
+    rows = raw_connection(connection).execute("SELECT one, other FROM not_duplicates")
+    return {(one, other) for one, other in rows}
+
+
+def encoded(paper: Paper) -> str:
+    """Return a paper as JSON, without empty fields."""
+    fields = {name: getattr(paper, name) for name in paper.__slots__}
+    kept = {name: value for name, value in fields.items() if value not in (None, "", [], {})}
+    return msgspec.json.encode(kept, order="deterministic").decode()
+
+
+def decoded(text: str) -> Paper:
+    """Return the paper that `encoded` wrote."""
+    content: dict[str, Any] = msgspec.json.decode(text)
+    return Paper(**content)

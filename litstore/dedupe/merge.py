@@ -1,0 +1,80 @@
+"""One paper out of several records of it: field by field, and from which record each value is.
+
+The fullest record speaks first; the others fill what it lacks. Nothing is averaged: authors,
+keywords and the like are taken whole from one record. Identifiers, references and citations are
+those of all records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from litstore.paper import Paper
+
+_WEIGHTS: Final = (("abstract", 10), ("identifiers", 4), ("authors", 3), ("title", 3), ("venue", 1))
+_TEXTS: Final = ("title", "abstract", "authors", "source", "venue", "type", "url")
+_WITH_AUTHORS: Final = ("names", "authors_truncated")
+_ALWAYS: Final = ("retracted",)
+
+
+def completeness(paper: Paper) -> int:
+    """Return how much a record tells: higher is more."""
+    score = sum(weight for name, weight in _WEIGHTS if getattr(paper, name))
+    return score + ("date" in paper.extra) + (paper.year is not None) + len(paper.extra) // 4
+
+
+def merge(
+    paper_id: str, records: Sequence[tuple[str, Paper]], *, first_wins: bool = False
+) -> tuple[Paper, dict[str, str]]:
+    """Return the paper that these records make, and the name of the record behind each value.
+
+    records: name and paper of each, in order of arrival, one at least. first_wins: the first record
+    speaks first however little it tells, as one does that named the paper itself.
+    """
+    head = list(records[:1]) if first_wins else []
+    rest = records[1:] if first_wins else records
+    ordered = head + sorted(rest, key=lambda record: -completeness(record[1]))
+    values: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    for field in _TEXTS:
+        for name, paper in ordered:
+            if value := getattr(paper, field):
+                values[field], origin[field] = value, name
+                break
+    _merge_year(ordered, values, origin)
+    extra = _extra(ordered, values.get("year"), origin)
+    identifiers: dict[str, str] = {}
+    for name, paper in ordered:
+        for scheme, value in paper.identifiers.items():
+            if scheme not in identifiers:
+                identifiers[scheme], origin[f"identifiers.{scheme}"] = value, name
+    for field in ("references", "citations"):
+        linked = [other for _, paper in ordered for other in getattr(paper, field)]
+        values[field] = list(dict.fromkeys(linked))
+    return Paper(id=paper_id, identifiers=identifiers, extra=extra, **values), origin
+
+
+def _merge_year(
+    ordered: Sequence[tuple[str, Paper]], values: dict[str, Any], origin: dict[str, str]
+) -> None:
+    for name, paper in ordered:
+        if paper.year is not None:
+            values["year"], origin["year"] = paper.year, name
+            return
+
+
+def _extra(
+    ordered: Sequence[tuple[str, Paper]], year: int | None, origin: dict[str, str]
+) -> dict[str, Any]:
+    """What has no field of its own; a date only with its year, name parts only with their names."""
+    extra: dict[str, Any] = {}
+    for name, paper in ordered:
+        for key, value in paper.extra.items():
+            with_authors = key in _WITH_AUTHORS and origin.get("authors") != name
+            other_year = key in ("date", "year") and paper.year != year
+            if key not in extra and not with_authors and not other_year:
+                extra[key], origin[f"extra.{key}"] = value, name
+            elif key in _ALWAYS and value:
+                extra[key] = value
+    return extra

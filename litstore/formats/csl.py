@@ -1,0 +1,143 @@
+"""CSL-JSON, as Zotero, Better BibTeX and citation processors exchange it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from litstore.errors import RecordError
+from litstore.formats import markup
+from litstore.formats.dates import Date
+from litstore.formats.names import Name
+from litstore.formats.record import (
+    Draft,
+    Record,
+    as_list,
+    as_mapping,
+    as_text,
+    page_range,
+    text_list,
+)
+from litstore.formats.words import words
+from litstore.identifiers import detect
+
+NAME: Final = "csl"
+
+TYPES: Final = words(
+    """
+    article article-journal article-magazine article-newspaper bill book broadcast chapter
+    classic collection dataset document entry entry-dictionary entry-encyclopedia event
+    figure graphic hearing interview legal_case legislation manuscript map motion_picture
+    musical_score pamphlet paper-conference patent performance periodical
+    personal_communication post post-weblog regulation report review review-book software
+    song speech standard thesis treaty webpage
+    """
+)
+"""The types of CSL 1.0.2."""
+
+_OWN_FIELDS: Final = frozenset(
+    ("authors", "year", "references", "citations", "extra", "identifiers", "source", "venue")
+)
+_CSL_FIELDS: Final = frozenset(
+    ("issued", "container-title", "DOI", "citation-key", "title-short", "publisher-place", "URL")
+)
+_EXTRA_LINE: Final = re.compile(r"^\s*(PMID|PMCID|DOI|arXiv|ISBN)\s*:\s*(\S+)", re.MULTILINE)
+
+
+def is_record(item: Mapping[str, Any]) -> bool:
+    """Whether a JSON object is a CSL item, and not litstore's own form.
+
+    Where both would do (an id, a type and a title), it is litstore's, whose ids are papers' own.
+    """
+    if item.keys() & _OWN_FIELDS:
+        return False
+    if item.get("type") in TYPES and item.keys() & _CSL_FIELDS:
+        return True
+    if isinstance(item.get("issued"), Mapping):
+        return True
+    people = [as_mapping(person) for person in as_list(item.get("author"))]
+    return any("family" in person or "literal" in person for person in people)
+
+
+def record(item: Mapping[str, Any], raw: str, line: int) -> Record:
+    """Return the record of one item; RecordError if it has nothing to know a work by."""
+    draft = Draft()
+    kind = as_text(item.get("type"))
+    draft.type = kind if kind in TYPES else "document"
+    draft.title = markup.plain(as_text(item.get("title")))
+    draft.abstract = markup.paragraphs(as_text(item.get("abstract")))
+    draft.names = names(item.get("author"))
+    draft.editors = names(item.get("editor"))
+    draft.date = date(item.get("issued"))
+    draft.venue = markup.plain(as_text(item.get("container-title")))
+    draft.put(
+        "venue_short",
+        markup.plain(as_text(item.get("container-title-short") or item.get("journalAbbreviation"))),
+    )
+    draft.url = as_text(item.get("URL"))
+    for scheme, key in (("doi", "DOI"), ("pmid", "PMID"), ("pmcid", "PMCID")):
+        draft.identify(scheme, as_text(item.get(key)))
+    for isbn in re.split(r"[\s,;]+(?=[0-9])", as_text(item.get("ISBN"))):
+        draft.identify("isbn", isbn)
+    for scheme, value in _EXTRA_LINE.findall(as_text(item.get("note"))):
+        draft.identify(scheme.lower(), value)
+    for text in (draft.url, as_text(item.get("number")) if kind == "article" else ""):
+        found = detect(text)
+        if found and found.scheme in ("arxiv", "pmid", "pmcid", "doi") and not text.isdigit():
+            draft.identify(found.scheme, found.value)
+    _details(item, draft)
+    if draft.is_empty():
+        raise RecordError("nothing in the record names a work: no title, author or identifier")
+    return draft.finish(NAME, raw, line)
+
+
+def _details(item: Mapping[str, Any], draft: Draft) -> None:
+    for name, key in (
+        ("volume", "volume"), ("issue", "issue"), ("article_number", "article-number"),
+        ("publisher", "publisher"), ("place", "publisher-place"), ("edition", "edition"),
+        ("series", "collection-title"), ("event", "event-title"), ("event", "event"),
+        ("language", "language"), ("genre", "genre"), ("note", "note"),
+    ):  # fmt: skip
+        draft.put(name, markup.plain(as_text(item.get(key))))
+    if draft.type == "report":
+        draft.put("issue", as_text(item.get("number")))
+    draft.put("pages", page_range(as_text(item.get("page"))))
+    draft.put("issn", text_list(re.split(r"[,;]", as_text(item.get("ISSN")))))
+    words = item.get("keyword")
+    if isinstance(words, str):
+        words = re.split(r";" if ";" in words else r",", words)
+    draft.put("keywords", text_list(map(as_text, as_list(words))))
+    key = as_text(item.get("citation-key")) or as_text(item.get("id"))
+    if re.fullmatch(r"[^\s/{},%#\\]{1,100}", key) and not key.isdigit():
+        draft.put("citation_key", key)
+    if as_text(item.get("status")).lower() == "retracted" or draft.title.upper().startswith(
+        "RETRACTED:"
+    ):
+        draft.extra["retracted"] = True
+
+
+def names(value: object) -> list[Name]:
+    """Return a list of CSL names; what is none is left out."""
+    found = []
+    for item in as_list(value):
+        name = (
+            Name(literal=item)
+            if isinstance(item, str) and item
+            else Name.from_csl(as_mapping(item))
+        )
+        if name is not None:
+            found.append(name)
+    return found
+
+
+def date(value: object) -> Date | None:
+    """Return the first date of a CSL date: parts, or a text to be read."""
+    value = as_mapping(value)
+    parts = as_list(value.get("date-parts"))
+    first = as_list(parts[0]) if parts else []
+    if first:
+        # A month above 12 is a season in CSL: the year is known, no month is.
+        return Date.of(*[*first, None, None][:3])
+    text = as_text(value.get("raw")) or as_text(value.get("literal"))
+    return Date.read(text) if text else None

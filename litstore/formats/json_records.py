@@ -1,0 +1,138 @@
+"""Records in JSON: litstore's own, CSL, Crossref, OpenAlex, Semantic Scholar, however wrapped.
+
+Each object is known by its keys, so one file may hold several kinds, and an answer of an API is
+read like the records in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any, Final
+
+import msgspec
+
+from litstore.errors import RecordError
+from litstore.formats import crossref, csl, json_values, jsonl, openalex, semanticscholar
+from litstore.formats.record import MAX_RECORD_BYTES, Record, as_mapping
+from litstore.formats.sources import Source, is_wide, lines
+from litstore.paper import Paper
+
+OWN: Final = "jsonl"
+"""Name of litstore's own form: a paper as one object, see `Paper.from_record`."""
+
+_KINDS: Final = (openalex, semanticscholar, crossref, csl)
+_LISTS: Final = ("results", "data", "recommendedPapers", "items", "matches", "papers", "records")
+
+
+def read(source: Source) -> Iterator[Record | RecordError]:
+    """Yield each record of a source, or why it cannot be one."""
+    if json_values.is_by_line(source.head):
+        yield from _by_line(source)
+        return
+    for value in json_values.values(source):
+        if isinstance(value, RecordError):
+            yield value
+        else:
+            yield from _records(value.content, value.raw, source.name, value.line)
+
+
+def read_papers(source: Source) -> Iterator[Paper | Record | RecordError]:
+    """Do the same, but give litstore's own papers as they are, without their records."""
+    if not json_values.is_by_line(source.head):
+        yield from read(source)
+        return
+    for found in _objects(source):
+        if isinstance(found, RecordError):
+            yield found
+            continue
+        number, raw, content = found
+        if "id" in content and "title" in content and _kind(content) is None:
+            try:
+                yield Paper.from_record(content)
+            except RecordError as error:
+                yield RecordError(error.reason, source=source.name, line=number)
+        else:
+            yield from _records(content, raw, source.name, number)
+
+
+def _by_line(source: Source) -> Iterator[Record | RecordError]:
+    for found in _objects(source):
+        if isinstance(found, RecordError):
+            yield found
+        else:
+            number, raw, content = found
+            yield from _records(content, raw, source.name, number)
+
+
+def _objects(source: Source) -> Iterator[tuple[int, bytes, dict[str, Any]] | RecordError]:
+    chunks = source.chunks
+    if is_wide(source.head):
+        chunks = (text.encode("utf-8", "replace") for text in lines(source))
+    return jsonl.objects(chunks, name=source.name)
+
+
+def _records(content: Any, raw: bytes, name: str, line: int) -> Iterator[Record | RecordError]:
+    if not isinstance(content, Mapping):
+        yield RecordError(f"an object expected, not {str(content)[:40]!r}", source=name, line=line)
+        return
+    kind = _kind(content)
+    items = None if kind else _unwrapped(content)
+    if items is None:
+        yield _record(content, kind, raw.decode("utf-8", "replace"), name, line)
+        return
+    for item in items:
+        encoded = msgspec.json.encode(item).decode()
+        if isinstance(item, Mapping):
+            yield _record(item, _kind(item), encoded, name, line)
+        else:
+            yield RecordError(f"an object expected, not {encoded[:40]}", source=name, line=line)
+
+
+def _unwrapped(content: Mapping[str, Any]) -> list[Any] | None:
+    """The records that an answer of an API holds; None where the object is a record itself."""
+    message = content.get("message")
+    if "message-type" in content and isinstance(message, Mapping):
+        items = message.get("items")
+        return items if isinstance(items, list) else [message]
+    if "id" in content and "title" in content:
+        return None
+    for key in _LISTS:
+        if isinstance(content.get(key), list):
+            return list(content[key])
+    return None
+
+
+def _kind(item: Mapping[str, Any]) -> ModuleType | None:
+    """The module that reads such an object; None for litstore's own form."""
+    for kind in _KINDS:
+        if kind.is_record(item):
+            return kind
+    return None
+
+
+def _record(
+    item: Mapping[str, Any], kind: ModuleType | None, raw: str, name: str, line: int
+) -> Record | RecordError:
+    try:
+        if len(raw) > MAX_RECORD_BYTES:
+            raise RecordError(f"a record of more than {MAX_RECORD_BYTES // 1024**2} MiB")
+        if kind is not None:
+            found: Record = kind.record(item, raw, line)
+            return found
+        if "id" not in item and (message := _error_of(item)):
+            raise RecordError(f"the provider answered with an error: {message[:200]}")
+        paper = Paper.from_record(item)
+        return Record(paper, OWN, paper.id, raw, line, has_own_id=True)
+    except RecordError as error:
+        return RecordError(error.reason, source=name, line=line)
+
+
+def _error_of(item: Mapping[str, Any]) -> str:
+    for key in ("error", "message", "detail"):
+        value = item.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, Mapping):
+            return str(as_mapping(value).get("message", ""))
+    return ""

@@ -1,0 +1,8 @@
+"""Tables of words that stand in the code as text."""
+
+from __future__ import annotations
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text, as a set."""
+    return frozenset(text.split())

@@ -1,0 +1,56 @@
+"""CSL-JSON, a list of items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from litstore.formats.csl import TYPES
+from litstore.formats.write.entry import Entry
+
+
+def csl(entries: Iterable[Entry]) -> Iterator[str]:
+    """Yield the list piece by piece."""
+    before = "[\n"
+    for entry in entries:
+        yield before + json.dumps(item(entry), ensure_ascii=False, indent=1)
+        before = ",\n"
+    yield "\n]\n" if before == ",\n" else "[]\n"
+
+
+def item(entry: Entry) -> dict[str, Any]:
+    """Return one paper as a CSL item, without empty fields."""
+    paper = entry.paper
+    date = entry.date
+    parts = [date.year, date.month, date.day] if date else []
+    found: dict[str, Any] = {
+        "id": entry.key,
+        "citation-key": entry.key,
+        "type": paper.type if paper.type in TYPES else "document",
+        "title": paper.title,
+        "author": [name.as_csl() for name in entry.names],
+        "editor": [name.as_csl() for name in entry.editors],
+        "issued": {"date-parts": [[part for part in parts if part is not None]]} if date else None,
+        "container-title": paper.venue,
+        "container-title-short": entry.text("venue_short"),
+        "abstract": paper.abstract,
+        "page": entry.text("pages"),
+        "article-number": entry.text("article_number"),
+        "publisher": entry.text("publisher"),
+        "publisher-place": entry.text("place"),
+        "collection-title": entry.text("series"),
+        "event-title": entry.text("event"),
+        "keyword": "; ".join(entry.texts("keywords")),
+        "ISSN": ", ".join(entry.texts("issn")),
+        "DOI": entry.identifier("doi"),
+        "PMID": entry.identifier("pmid"),
+        "PMCID": entry.identifier("pmcid"),
+        "ISBN": entry.identifier("isbn"),
+        "URL": paper.url,
+        "status": "retracted" if entry.is_retracted else "",
+        "note": f"arXiv: {entry.identifier('arxiv')}" if entry.identifier("arxiv") else "",
+    }
+    for name in ("volume", "issue", "edition", "language", "genre"):
+        found[name] = entry.text(name)
+    return {key: value for key, value in found.items() if value not in (None, "", [])}

@@ -1,0 +1,133 @@
+"""What every writer asks of a paper: its names in parts, its date, its pages, its key."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from litstore.formats.dates import Date
+from litstore.formats.names import Name
+from litstore.formats.words import words
+from litstore.paper import Paper
+
+_STOP: Final = words("a an and on the of for in to with der die das le la les el un une")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A paper and the key under which it is cited."""
+
+    paper: Paper
+    key: str
+
+    @property
+    def names(self) -> list[Name]:
+        """The authors in parts."""
+        parts = self.paper.extra.get("names")
+        if isinstance(parts, list) and len(parts) == len(self.paper.authors):
+            names = [Name.from_csl(part) for part in parts if isinstance(part, Mapping)]
+            known = [name for name in names if name is not None]
+            if [str(name) for name in known] == self.paper.authors:
+                return known
+        return [_name(text) for text in self.paper.authors]
+
+    @property
+    def editors(self) -> list[Name]:
+        """The editors in parts."""
+        parts = self.paper.extra.get("editors")
+        found = (
+            [Name.from_csl(p) for p in parts if isinstance(p, Mapping)]
+            if isinstance(parts, list)
+            else []
+        )
+        return [name for name in found if name is not None]
+
+    @property
+    def date(self) -> Date | None:
+        """The date, as precise as it is known."""
+        date = Date.read(self.text("date"))
+        if date is not None and date.year == self.paper.year:
+            return date
+        return Date(self.paper.year) if self.paper.year is not None else None
+
+    @property
+    def pages(self) -> tuple[str, str]:
+        """First and last page, "" where unknown."""
+        first, _, last = self.text("pages").partition("-")
+        return first, last
+
+    @property
+    def is_retracted(self) -> bool:
+        """Whether the work was retracted."""
+        return self.paper.extra.get("retracted") is True
+
+    def text(self, name: str) -> str:
+        """What stands in `extra` under a name, as text on one line; "" where nothing does."""
+        value: Any = self.paper.extra.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return str(value)
+        return " ".join(value.split()) if isinstance(value, str) else ""
+
+    def texts(self, name: str) -> list[str]:
+        """What stands in `extra` under a name, as texts on one line each."""
+        value: Any = self.paper.extra.get(name)
+        items = value if isinstance(value, list) else [value]
+        return [" ".join(item.split()) for item in items if isinstance(item, str) and item.strip()]
+
+    def identifier(self, scheme: str) -> str:
+        """The identifier of a scheme, "" where there is none."""
+        return self.paper.identifiers.get(scheme, "")
+
+
+def _name(text: str) -> Name:
+    found = Name.from_inverted(text) if text.count(",") == 1 else None
+    return found or Name.from_display(text)
+
+
+def lines(text: str) -> list[str]:
+    """Return the paragraphs of a text, on one line each."""
+    return [" ".join(part.split()) for part in text.split("\n") if part.strip()]
+
+
+def base_key(paper: Paper) -> str:
+    """Return the citation key that a paper would have alone: surname, first word, year.
+
+    Letters and digits of ASCII only, since programs take no others; never empty.
+    """
+    names = Entry(paper, "").names
+    family = _plain(names[0].family or names[0].literal.split(" ")[0]) if names else ""
+    spelt = [_plain(word) for word in paper.title.split()]
+    word = next((w for w in spelt if len(w) > 3 and w not in _STOP), next(filter(None, spelt), ""))
+    key = "_".join(filter(None, (family[:30], word[:30], str(paper.year or ""))))
+    return key or "paper"
+
+
+def _plain(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text.lower())
+    return "".join(char for char in decomposed if char.isascii() and char.isalnum())
+
+
+def unique_key(wanted: str, taken: Container[str]) -> str:
+    """Return a key that is not taken, the wanted one or that with letters: a, …, z, aa, ab, …"""
+    key, number = wanted, 0
+    while key.lower() in taken:
+        number += 1
+        key = wanted + _letters(number)
+    return key
+
+
+def _letters(number: int) -> str:
+    text = ""
+    while number:
+        number, rest = divmod(number - 1, 26)
+        text = chr(ord("a") + rest) + text
+    return text
+
+
+def own_key(paper: Paper) -> str:
+    """Return the key that the user's own file had for a paper, if LaTeX can take it; else ""."""
+    key = paper.extra.get("citation_key")
+    return key if isinstance(key, str) and re.fullmatch(r"[^\s{}(),%#\"\\~=']{1,120}", key) else ""

@@ -1,0 +1,216 @@
+# ruff: noqa: E501 (records are as long as they are)
+"""Records into the store: known, new, or one more of a paper that is there; and all undone again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import litstore
+from litstore import Paper, duplicates
+from litstore.database import records
+from litstore.errors import ConfigError, RecordError, UnknownPaperError
+from litstore.formats.reading import read_records
+from litstore.formats.record import Record
+from litstore.store import Store
+
+TITLE = "The swimming depth of herring in northern waters"
+BIB = f"""@article{{bee2019, title={{{TITLE}}}, author={{Bee, Ann}}, year=2019, doi={{10.1000/A}},
+  journal={{Journal of Fish}}}}
+"""
+RIS = f"""TY  - JOUR
+TI  - {TITLE.upper()}
+AU  - Bee, A.
+PY  - 2020
+AB  - Herring swim deep.
+KW  - herring
+ER  -
+"""
+OTHER = RIS.replace("SWIMMING DEPTH", "SPEED").replace("2020", "2019")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with litstore.open(tmp_path / "papers.db") as opened:
+        yield opened
+        assert opened.verify() == []
+
+
+@pytest.fixture
+def take(store: Store, tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Load texts as files; return the counts that are not zero."""
+
+    def load(*texts: str, dedupe: bool = True) -> dict[str, int]:
+        intake = store.intake(dedupe=dedupe)
+        totals: dict[str, int] = {}
+        for n, text in enumerate(texts):
+            path = tmp_path / f"{n}.txt"
+            path.write_text(text, encoding="utf-8")
+            report = intake.load(read_records(str(path)), label=path.name)
+            assert report.read == (
+                report.new + report.updated + report.merged + report.unchanged + report.failed
+            )
+            for name in ("new", "updated", "merged", "unchanged", "failed"):
+                totals[name] = totals.get(name, 0) + getattr(report, name)
+        return {name: n for name, n in totals.items() if n}
+
+    return load
+
+
+def generation(store: Store) -> object:
+    return store.sql("SELECT generation FROM corpus_stats").rows[0][0]
+
+
+def test_two_records_of_one_work_are_one_paper(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """Within a load and across loads; each field from the record that has it."""
+    assert take(BIB, RIS) == {"new": 1, "merged": 1}
+    (paper,) = store
+    assert paper.id == "doi:10.1000/a"
+    assert paper.abstract == "Herring swim deep."
+    assert paper.venue == "Journal of Fish"
+    assert paper.extra["keywords"] == ["herring"]
+    (merged,) = duplicates.merged(store.database)
+    assert merged.origin["abstract"].startswith("ris:")
+    assert merged.origin["venue"].startswith("bibtex:")
+    assert [record.origin for record in merged.records] == ["0.txt", "1.txt"]
+
+
+def test_loading_again_changes_nothing(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """A record is known by its format and key."""
+    take(BIB, RIS, OTHER)
+    before = generation(store)
+    assert take(BIB, RIS, OTHER) == {"unchanged": 3}
+    assert generation(store) == before
+
+
+def test_the_name_stays_when_a_better_one_comes(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """The DOI that comes later becomes another name; every name finds the paper."""
+    assert take(RIS) == {"new": 1}
+    (first,) = store
+    assert take(BIB) == {"merged": 1}
+    assert [paper.id for paper in store] == [first.id]
+    for name in (first.id, "doi:10.1000/a", "10.1000/A", "https://doi.org/10.1000/a"):
+        assert store.paper(name).id == first.id
+    with pytest.raises(UnknownPaperError):
+        store.paper("10.1000/b")
+
+
+def test_a_record_is_replaced_by_itself_only(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """A new version of a PubMed record takes the place of the old one, and of nothing else."""
+    old = f"PMID- 123456\nTI  - {TITLE}\nFAU - Bee, Ann\nDP  - 2019\nAB  - Old.\n"
+    take(BIB, old)
+    assert store.paper("10.1000/a").abstract == "Old."
+    assert take(old.replace("Old.", "New.")) == {"updated": 1}
+    paper = store.paper("10.1000/a")
+    assert (paper.abstract, paper.identifiers["pmid"]) == ("New.", "123456")
+    assert len(duplicates.merged(store.database)[0].records) == 2
+
+
+def test_without_deduplication_records_stay_apart(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """Each is a paper."""
+    assert take(BIB, RIS, dedupe=False) == {"new": 2}
+
+
+def test_a_paper_with_an_id_of_its_own_speaks_first(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """A record that is merged into it fills what it lacks and changes nothing else."""
+    store.load([Paper("p1", TITLE, "Mine.", 2019, ["Ann Bee"])])
+    assert take(BIB, RIS) == {"merged": 2}
+    paper = store.paper("10.1000/a")
+    assert (paper.id, paper.abstract, paper.venue) == ("p1", "Mine.", "Journal of Fish")
+    names = duplicates.split(store.database, "p1")
+    assert names[0] == "p1"
+    assert store.paper("p1") == Paper("p1", TITLE, "Mine.", 2019, ["Ann Bee"])
+
+
+def test_a_split_is_remembered(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """The records are papers again, and stay so however often they come."""
+    take(BIB, RIS)
+    names = duplicates.split(store.database, "10.1000/a")
+    assert names[0] == "doi:10.1000/a"
+    assert sorted(paper.id for paper in store) == sorted(names)
+    assert store.paper(names[0]).abstract == ""
+    assert take(BIB, RIS) == {"unchanged": 2}
+    assert duplicates.merged(store.database) == []
+    assert duplicates.possible(store.database) == []
+    with pytest.raises(ConfigError, match="was not merged"):
+        duplicates.split(store.database, names[0])
+
+
+def test_a_split_can_be_taken_back(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """Accepting is the undo of splitting, splitting that of accepting."""
+    take(BIB, RIS)
+    before = store.paper("10.1000/a")
+    names = duplicates.split(store.database, before.id)
+    assert duplicates.accept(store.database, *names) == before
+    assert store.paper(names[1]) == before == store.paper(before.id)
+    with store.database.read() as connection:
+        assert records.distinct_pairs(connection) == set()
+        raw = connection.exec_driver_sql("SELECT raw FROM source_records ORDER BY format").all()
+    assert [text.strip()[:9] for (text,) in raw] == ["@article{", "TY  - JOU"]
+
+
+def test_accepting_keeps_the_citations_of_both(store: Store) -> None:
+    """Who cited the one that is gone cites the one that is kept."""
+    store.load(
+        [Paper("a", "A"), Paper("b", "B", references=["z"]), Paper("c", "C", references=["b"])]
+    )
+    duplicates.accept(store.database, "a", "b")
+    assert len(store) == 2
+    assert store.neighbours("a").cited_by == ["c"]
+    assert store.neighbours("a").unresolved == ["z"]
+    assert store.paper("b").id == "a"
+    for one, other in (("a", "a"), ("a", "b")):
+        with pytest.raises(ConfigError, match="one paper already"):
+            duplicates.accept(store.database, one, other)
+
+
+def test_what_is_said_to_be_two_stays_two(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """Also before the second one comes again under its own name."""
+    take(BIB, RIS, dedupe=False)
+    first, second = (paper.id for paper in store)
+    assert duplicates.possible(store.database) == [sorted((first, second))]
+    assert duplicates.never(store.database, first, second) == tuple(sorted((first, second)))
+    assert duplicates.possible(store.database) == []
+    assert take(BIB, RIS) == {"unchanged": 2}
+
+
+def test_references_by_identifier_find_their_papers(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """Whichever comes first, and whatever the paper is named."""
+    work = '{"id": "https://openalex.org/W%d", "title": "T%d", "doi": "10.1000/w%d", '
+    work += '"publication_year": 2019, "authorships": [], "referenced_works": [%s]}'
+    citing = work % (1, 1, 1, '"https://openalex.org/W2", "https://openalex.org/W3"')
+    take(citing)
+    assert store.neighbours("doi:10.1000/w1").unresolved == ["openalex:W2", "openalex:W3"]
+    take(work % (2, 2, 2, ""))
+    found = store.neighbours("doi:10.1000/w1")
+    assert (found.references, found.unresolved) == (["doi:10.1000/w2"], ["openalex:W3"])
+    take(work % (4, 4, 4, '"https://openalex.org/W2"'))
+    assert store.neighbours("doi:10.1000/w2").cited_by == ["doi:10.1000/w1", "doi:10.1000/w4"]
+    assert take(citing) == {"unchanged": 1}
+
+
+def test_a_doi_of_many_names_one(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """Abstracts of one supplement have its DOI; they are papers of their own, and it names none."""
+    one = BIB.replace("journal=", "pages={S1}, journal=")
+    two = BIB.replace(TITLE, "Salmon in the rivers of the south").replace("Bee, Ann", "Dee, Carl")
+    assert take(one, two) == {"new": 2}
+    assert len(store) == 2
+    with pytest.raises(UnknownPaperError):
+        store.paper("https://doi.org/10.1000/a")
+
+
+def test_bad_records_are_counted_by_reason(store: Store) -> None:
+    """Numbers and names left out, so that the same fault is one reason."""
+    found: list[Record | RecordError] = [
+        RecordError(f"a field of @article{{k{n}}} cannot be read at 'x{n}'", line=n)
+        for n in range(9)
+    ]
+    report = store.intake().load(found)
+    assert (report.failed, list(report.reasons.values())) == (9, [9])
+
+
+def test_deleting_a_paper_forgets_its_records(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """It comes back as new."""
+    take(BIB, RIS)
+    store.delete("doi:10.1000/a")
+    assert take(BIB, RIS) == {"new": 1, "merged": 1}
