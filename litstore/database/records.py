@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -60,6 +61,8 @@ JOIN papers p ON p.doc = u.doc
 WHERE u.missing_id IN (SELECT value FROM json_each(?))
   AND EXISTS (SELECT 1 FROM paper_records r WHERE r.doc = u.doc)
 """
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,8 @@ def resolve(connection: Connection, text: str) -> str | None:
     An identifier that two papers have, as one of a supplement may be, names neither.
     """
     raw = raw_connection(connection)
-    if "\0" in text:
+    # No name holds U+0000 or half a surrogate pair, and SQLite cannot be asked for the latter.
+    if "\0" in text or _SURROGATE.search(text):
         return None
     row = raw.execute("SELECT id FROM papers WHERE id = ?", (text,)).fetchone()
     row = row or raw.execute(BY_ALIAS_SQL, (text,)).fetchone()
