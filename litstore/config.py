@@ -21,6 +21,9 @@ MAX_HOPS: Final = 2
 MAX_WEIGHT: Final = 1e100
 """Larger weights would overflow when the scores of a long list are added up."""
 
+MAX_COUNT: Final = 2**31 - 1
+"""No store has more papers."""
+
 SEED_WEIGHTS: Final = ("flat", "bm25")
 
 MAX_FIELD_WEIGHT: Final = 10
@@ -33,10 +36,10 @@ MAX_FEEDBACK: Final = 100
 def _require_int(name: str, value: object, *, least: int, most: int | None = None) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    if value < least and most in (None, MAX_COUNT):
+        raise ConfigError(f"{name} must be at least {least}, not {value}")
     if most is not None and not least <= value <= most:
         raise ConfigError(f"{name} must be between {least} and {most}, not {value}")
-    if value < least:
-        raise ConfigError(f"{name} must be at least {least}, not {value}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +135,11 @@ class RetrievalConfig:
     of_profile: str | None = field(default=None, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
-        _require_int("top_k_lexical", self.top_k_lexical, least=1)
+        _require_int("top_k_lexical", self.top_k_lexical, least=1, most=MAX_COUNT)
         _require_int("max_hops", self.max_hops, least=0)
         if self.hub_limit is not None:
-            _require_int("hub_limit", self.hub_limit, least=1)
-        _require_int("list_depth", self.list_depth, least=0)
+            _require_int("hub_limit", self.hub_limit, least=1, most=MAX_COUNT)
+        _require_int("list_depth", self.list_depth, least=0, most=MAX_COUNT)
         _require_int("knn", self.knn, least=1, most=1_000)
         _require_int("feedback_docs", self.feedback_docs, least=0, most=MAX_FEEDBACK)
         _require_int("feedback_terms", self.feedback_terms, least=1, most=MAX_FEEDBACK)

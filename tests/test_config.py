@@ -216,3 +216,10 @@ def test_a_bad_setting_is_a_value_error():
     """Callers that know nothing of litstore catch ValueError; the others LitstoreError."""
     assert issubclass(ConfigError, LitstoreError)
     assert issubclass(ConfigError, ValueError)
+
+
+@pytest.mark.parametrize("name", ["top_k_lexical", "hub_limit", "list_depth"])
+def test_counts_have_an_end(name):
+    """Named with the range, not passed on to what cannot hold it."""
+    with pytest.raises(ConfigError, match=f"{name} must be between"):
+        RetrievalConfig(**{name: 99_999_999_999_999_999_999})

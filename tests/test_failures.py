@@ -1123,3 +1123,26 @@ def test_the_word_of_writers_is_kept():
     assert callable(edges.recount)
     assert callable(litstore.database.papers.write)
     assert callable(litstore.database.schema.fill_integers)
+
+
+# Removed or replaced
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_a_file_that_is_gone_takes_no_papers(path, loaded, how):
+    """Nothing is reported as loaded that nobody could find again."""
+    path.write_bytes(loaded)
+    with litstore.open(path) as store:
+        n_before = len(store)
+        for beside in path.parent.glob(f"{path.name}*"):
+            beside.unlink()
+        if how == "replaced":
+            path.write_bytes(loaded)
+        with pytest.raises(StoreError, match="removed or replaced"):
+            store.load([litstore.Paper("new", "graph")])
+        with pytest.raises(StoreError, match="removed or replaced"):
+            store.delete("p00001")
+    if how == "replaced":
+        with litstore.open(path) as store:
+            assert len(store) == n_before
+            assert store.verify() == []

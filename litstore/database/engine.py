@@ -66,6 +66,7 @@ class Database:
         self.read_only = read_only
         self.immutable = immutable
         self._closed = False
+        self._identity: tuple[int, int] | None = None
         self._one_at_a_time = threading.RLock() if path == MEMORY else nullcontext()
         self._engine = create_engine(
             "sqlite+pysqlite://",
@@ -88,12 +89,35 @@ class Database:
             self._uri(), uri=True, isolation_level=None, check_same_thread=False
         )
         try:
+            self._require_same_file()
             for pragma in _SETTINGS:
                 connection.execute(f"PRAGMA {pragma}")
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _require_same_file(self) -> None:
+        """Raise StoreError if the file was removed or replaced since it was opened.
+
+        The system keeps a removed file for whoever has it open: what is written into it is lost.
+        """
+        if self.path == MEMORY:
+            return
+        try:
+            found = os.stat(self._file)  # noqa: PTH116
+        except OSError:
+            identity = None
+        else:
+            identity = (found.st_dev, found.st_ino)
+        if self._identity is None:
+            self._identity = identity
+        if identity is None or identity != self._identity:
+            raise StoreError(
+                f"{self.path} was removed or replaced while it was in use; nothing was written. "
+                "Open it again, and run the same command again",
+                path=self.path,
+            )
 
     def _uri(self) -> str:
         if self.path == MEMORY:
@@ -136,6 +160,7 @@ class Database:
             try:
                 with connection.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"}).begin():
                     yield connection
+                    self._require_same_file()
             finally:
                 _check_constraints(raw, True)
                 raw.execute(f"PRAGMA busy_timeout = {int(READ_WAIT_S * 1000)}")

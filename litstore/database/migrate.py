@@ -99,7 +99,9 @@ def _bring_up_to_date(
     if found is None:
         if not create or database.read_only:
             raise NotAStoreError(
-                f"{database.path} is empty, not a litstore file", path=database.path
+                f"{database.path} is empty, not a litstore file: another process is making it, or "
+                "its making was interrupted; try again, or load papers into it",
+                path=database.path,
             )
         _make(database, profile)
     elif found not in REVISIONS:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from litstore.errors import ConfigError
 
+MAX_RESAMPLES: Final = 1_000_000
 DEFAULT_RESAMPLES: Final = 5_000
 DEFAULT_SEED: Final = 0
 LEVEL: Final = 0.95
@@ -80,6 +81,8 @@ def compare(
         raise ConfigError("a paired comparison needs the same queries on both sides")
     if n_resamples < 100:
         raise ConfigError(f"at least 100 resamples are needed, not {n_resamples}")
+    if n_resamples > MAX_RESAMPLES:
+        raise ConfigError(f"at most {MAX_RESAMPLES:,} resamples are drawn, not {n_resamples:,}")
     differences = values - baseline
     low = high = None
     if len(differences) >= MIN_QUERIES:

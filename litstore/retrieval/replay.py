@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from litstore.config import RetrievalConfig
@@ -326,7 +326,7 @@ def _logged(store: Store, entry: LoggedQuery) -> Logged:
     )
 
 
-KNOBS: Final = {field.name: str(field.type) for field in fields(RetrievalConfig)}
+KNOBS: Final = tuple(RetrievalConfig.names())
 
 
 def parse_change(setting: str) -> tuple[str, Any]:

@@ -747,3 +747,13 @@ class TestProfiles:
         outcome = demo("search", "sparsity", "--profile", "neural")
         assert outcome.code == 2
         assert "'spec', 'lexical'" in outcome.err
+
+
+def test_json_holds_nothing_that_a_terminal_obeys(cli: Cli) -> None:
+    """C1 controls and marks of direction are escaped, and come back the same."""
+    title = "CSI \u009b31m and \u202eback"
+    with litstore.open("papers.db") as store:
+        store.load([litstore.Paper("a", title)])
+    outcome = cli("show", "a", "--json")
+    assert not set("\u009b\u202e") & set(outcome.out)
+    assert outcome.envelope["results"][0]["title"] == title

@@ -85,6 +85,9 @@ def main() -> None:
     """Change the store that the first argument names, with papers like those of the second."""
     path, source = sys.argv[1:]
     models = _some(source, MANY + ROUNDS)
+    many, rounds = len(models) * 2 // 3, min(ROUNDS, len(models) // 3)
+    if len(models) == MANY + ROUNDS:
+        many, rounds = MANY, ROUNDS
     # They cite what the corpus holds, under ids that are new.
     new = [
         Paper(
@@ -93,19 +96,19 @@ def main() -> None:
             abstract=paper.abstract,
             year=paper.year,
             authors=paper.authors,
-            references=[models[(7 * at + step) % MANY].id for step in range(20)],
+            references=[models[(7 * at + step) % many].id for step in range(20)],
         )
         for at, paper in enumerate(models)
     ]
     with litstore.open(path) as store:
         store.index.search(new[0].title)
         changes = [
-            _timed(f"add {MANY:,} papers", 1, lambda _: store.load(new[:MANY])),
-            _timed("add one paper", ROUNDS, lambda at: store.load([new[MANY + at]])),
+            _timed(f"add {many:,} papers", 1, lambda _: store.load(new[:many])),
+            _timed("add one paper", rounds, lambda at: store.load([new[many + at]])),
             _timed("first search after that", 1, lambda _: store.index.search(new[0].title)),
-            _timed("delete one paper", ROUNDS, lambda at: store.delete(f"new-{MANY + at}")),
+            _timed("delete one paper", rounds, lambda at: store.delete(f"new-{many + at}")),
             _timed(
-                f"delete {MANY:,} papers", 1, lambda _: store.delete(*(p.id for p in new[:MANY]))
+                f"delete {many:,} papers", 1, lambda _: store.delete(*(p.id for p in new[:many]))
             ),
         ]
     json.dump([asdict(change) for change in changes], sys.stdout)

@@ -89,7 +89,7 @@ class TestSet:
 @click.option("--held-out", metavar="SHARE",
               type=click.FloatRange(0, 1, min_open=True, max_open=True),
               help="Instead of folds: report on this share of the queries only.")  # fmt: skip
-@click.option("--resamples", type=click.IntRange(min=100), default=DEFAULT_RESAMPLES,
+@click.option("--resamples", type=click.IntRange(min=100, max=1_000_000), default=DEFAULT_RESAMPLES,
               show_default=True, help="Of the paired bootstrap.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=DEFAULT_SEED, show_default=True,
               help="Of the bootstrap and of the folds.")  # fmt: skip

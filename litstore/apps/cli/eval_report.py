@@ -215,7 +215,7 @@ def _print_differences(report: Report) -> None:
         flexible="configuration",
     )
     n_clear = sum(row[4] != "" for row in rows)
-    if len(rows) > 1:
+    if len(rows) > 1 and any(row[3] != "-" for row in rows):
         say()
         say(
             f"{n_clear} of {len(rows)} intervals exclude 0; without any true effect about 1 in 20 "

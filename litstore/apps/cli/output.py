@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 import sys
 import unicodedata
@@ -68,7 +69,12 @@ def envelope(
         "results": results,
         "errors": list(errors),
     }
-    say(json.dumps(_finite(content), ensure_ascii=False, default=_plain, allow_nan=False))
+    text = json.dumps(_finite(content), ensure_ascii=False, default=_plain, allow_nan=False)
+    say(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+# What a terminal may obey and JSON lets stand: C1 controls, marks that turn the writing around.
+_OBEYED: Final = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def _finite(value: Any) -> Any:
@@ -169,6 +175,9 @@ def csv_cell(value: object) -> object:
     """A value that a spreadsheet will not take for a formula."""
     if isinstance(value, bytes):
         return value.hex()
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return "'" + value
-    return value
+    if not isinstance(value, str):
+        return value
+    if value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        value = "'" + value
+    # In a file the text stands as it is; on a terminal nothing of it may be obeyed.
+    return printable(value) if sys.stdout is not None and sys.stdout.isatty() else value

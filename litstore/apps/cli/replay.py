@@ -87,10 +87,15 @@ def replay(
         envelope("replay", [_as_dict(drift) for drift in report.queries], **_summary(report))
     else:
         _print(report, worst)
-    failed = fail_below is not None and (report.mean_rbo or 0.0) < fail_below
-    if failed and fail_below is not None:
+    if fail_below is None:
+        return OK
+    if report.mean_rbo is None:
+        note(f"nothing to compare: {fail_below:g} cannot be checked")
+        return CHECK_FAILED
+    if report.mean_rbo < fail_below:
         note(f"below {fail_below:g}: the lists drifted")
-    return CHECK_FAILED if failed else OK
+        return CHECK_FAILED
+    return OK
 
 
 def _summary(report: ReplayReport) -> dict[str, Any]:
