@@ -1142,6 +1142,8 @@ def test_a_file_that_is_gone_takes_no_papers(path, loaded, how):
             store.load([litstore.Paper("new", "graph")])
         with pytest.raises(StoreError, match="removed or replaced"):
             store.delete("p00001")
+        # A search has its answer, but no entry that could be found again.
+        assert litstore.RetrievalClient(store).search("graph").query_id is None
     if how == "replaced":
         with litstore.open(path) as store:
             assert len(store) == n_before

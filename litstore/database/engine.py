@@ -89,7 +89,7 @@ class Database:
             self._uri(), uri=True, isolation_level=None, check_same_thread=False
         )
         try:
-            self._require_same_file()
+            self.require_same_file()
             for pragma in _SETTINGS:
                 connection.execute(f"PRAGMA {pragma}")
         except BaseException:
@@ -97,7 +97,7 @@ class Database:
             raise
         return connection
 
-    def _require_same_file(self) -> None:
+    def require_same_file(self) -> None:
         """Raise StoreError if the file was removed or replaced since it was opened.
 
         The system keeps a removed file for whoever has it open: what is written into it is lost.
@@ -160,7 +160,7 @@ class Database:
             try:
                 with connection.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"}).begin():
                     yield connection
-                    self._require_same_file()
+                    self.require_same_file()
             finally:
                 _check_constraints(raw, True)
                 raw.execute(f"PRAGMA busy_timeout = {int(READ_WAIT_S * 1000)}")

@@ -413,6 +413,7 @@ class _Writer:
         try:
             with self._database.explained():
                 raw = self._open()
+                self._database.require_same_file()
                 raw.execute("BEGIN IMMEDIATE")
                 try:
                     yield raw
