@@ -132,6 +132,14 @@ def test_any_papers_come_back(kind: str, given_papers: list[Paper]) -> None:
         assert paper.identifiers == expected.identifiers
 
 
+@pytest.mark.parametrize("kind", ["bibtex", "biblatex"])
+def test_the_word_that_parts_names_may_be_in_one(kind: str) -> None:
+    """In any case, as given name, family name or within either."""
+    names = ["And Aaa", "Bob and Co", "Aaa And", "AND", "and", "Xx And Yy Zed", "Ada Lovelace"]
+    (back,) = read(written(kind, Paper("x", "T", authors=names)), READ_AS[kind])
+    assert back.authors == names
+
+
 def test_bibtexparser_reads_the_same() -> None:
     """Another program's reading of our BibTeX."""
     library = bibtexparser.parse_string(

@@ -110,8 +110,10 @@ def _name(name: Name) -> str:
     parts = [escape(name.full_family), escape(name.suffix), escape(name.given)]
     if not name.suffix:
         parts = [parts[0], parts[2]]
-    if any(" and " in f" {part} " for part in parts) or is_group(name.family):
-        parts[0] = f"{{{parts[0]}}}"
+    # The word that parts names, in any case, is no part of one unless it stands in braces.
+    whole = [" and " in f" {part} ".casefold() for part in parts]
+    whole[0] = whole[0] or is_group(name.family)
+    parts = [f"{{{part}}}" if kept else part for part, kept in zip(parts, whole, strict=True)]
     return ", ".join(parts) if name.given or name.suffix else f"{{{parts[0]}}}"
 
 
