@@ -72,10 +72,11 @@ def simulated(clock: datetime | Clock) -> Iterator[None]:
     clock: a moment at which time stands still, or a function that says what time it is; a moment
     without a zone is UTC. Setting it inside a block takes the place of the outer one.
     """
-    fixed = clock if isinstance(clock, datetime) else None
-    if fixed is not None and fixed.tzinfo is None:
-        fixed = fixed.replace(tzinfo=UTC)
-    token = _simulated.set((lambda: fixed) if fixed is not None else clock)  # type: ignore[arg-type]
+    if isinstance(clock, datetime):
+        fixed = clock if clock.tzinfo is not None else clock.replace(tzinfo=UTC)
+        token = _simulated.set(lambda: fixed)
+    else:
+        token = _simulated.set(clock)
     try:
         yield
     finally:

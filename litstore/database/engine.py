@@ -105,7 +105,7 @@ class Database:
         if self.path == MEMORY:
             return
         try:
-            found = os.stat(self._file)  # noqa: PTH116
+            found = Path(self._file).stat()
         except OSError:
             identity = None
         else:
@@ -236,7 +236,7 @@ class Database:
 
     def _log_bytes(self) -> int:
         try:
-            return os.stat(f"{self._file}-wal").st_size  # noqa: PTH116
+            return Path(f"{self._file}-wal").stat().st_size
         except OSError:
             return 0
 

@@ -109,10 +109,10 @@ def _names(block: Block, draft: Draft) -> list[Name]:
     """Authors in their order; AU repeats the FAU before it in short, and is used without one."""
     found: list[Name] = []
     full = False
-    for tag, text in block.items:
-        if tag not in _AUTHOR_TAGS or not text:
+    for tag, wrapped in block.items:
+        if tag not in _AUTHOR_TAGS or not wrapped:
             continue
-        text = tagged.unwrapped(text)  # noqa: PLW2901
+        text = tagged.unwrapped(wrapped)
         if text.lower().rstrip(".") == "et al":
             draft.extra["authors_truncated"] = True
         elif tag == "CN":

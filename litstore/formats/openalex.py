@@ -82,8 +82,7 @@ def record(item: Mapping[str, Any], raw: str, line: int) -> Record:
 
 def _names(item: Mapping[str, Any]) -> list[Name]:
     found = []
-    for authorship in as_list(item.get("authorships")):
-        authorship = as_mapping(authorship)  # noqa: PLW2901
+    for authorship in map(as_mapping, as_list(item.get("authorships"))):
         name = as_text(authorship.get("raw_author_name")) or as_text(
             as_mapping(authorship.get("author")).get("display_name")
         )

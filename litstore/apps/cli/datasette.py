@@ -50,7 +50,8 @@ def inspect(port: int, host: str, db: str | None, as_json: bool) -> int:
         described = Path(folder) / "metadata.json"
         described.write_text(json.dumps(metadata), encoding="utf-8")
         note(f"http://{host}:{port}/ shows {printable(path)}; Ctrl-C ends it")
-        return subprocess.run(_command(path, described, host, port), check=False).returncode  # noqa: S603
+        command = _command(path, described, host, port)
+        return subprocess.run(command, check=False).returncode  # noqa: S603  (Datasette, and a file)
 
 
 def _command(path: Path, described: Path, host: str, port: int) -> list[str]:
