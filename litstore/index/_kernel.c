@@ -10,6 +10,10 @@
  * their rows overlapping it can make; those whose sum cannot reach the threshold are not read, only
  * probed for papers that the other terms found.
  *
+ * A term that is searched again gets one byte a posting, its *level*: its contribution as a multiple
+ * of 1/255 of its row's bound, rounded up. Levels take the place of term frequency, length and
+ * division in everything that decides what can be left out; many of them are compared at once.
+ *
  * A Term holds references to the bytes objects as SQLite returned them and a table of their rows;
  * it is checked once, when it is made, so that no later access can leave the buffers: a damaged row
  * is a ValueError, never a crash. Terms never change, and searching releases the GIL.
@@ -17,9 +21,13 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <float.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -30,6 +38,10 @@
 #define WINDOW (1 << WINDOW_BITS)
 #define ESCAPE 255
 #define SAMPLE 256
+#define LEVELS 255
+#define LANES 16
+/* With so many postings in a window, every sum is looked at instead of those that were touched. */
+#define CROWDED (WINDOW / 32)
 
 /* Sums of bounds and of float contributions are off by at most a few units in the last place of a
  * float (2^-24 = 6e-8) for each of the terms: what is compared with the threshold is made larger by
@@ -44,6 +56,7 @@ typedef struct {
     const uint8_t *offsets;  /* little-endian; NULL where dense */
     const uint8_t *tfs;
     float bound;             /* no tf_norm in this row is larger */
+    Py_ssize_t start;        /* slots in the term's rows before this one */
 } Row;
 
 typedef struct {
@@ -55,6 +68,11 @@ typedef struct {
     int64_t *large_tfs;
     Py_ssize_t n_large;
     Py_ssize_t n_bytes;
+    Py_ssize_t n_slots;
+    uint8_t *levels;         /* one a slot, 0 where it is empty; NULL until searched again */
+    float *peaks;            /* no tf_norm in this window is larger; NULL like the levels, and where
+                                there are not many more slots than windows */
+    int was_searched;
     int64_t n_docs;          /* every document number is below this */
     float bound;
 } Term;
@@ -93,6 +111,8 @@ static void term_dealloc(Term *self)
     PyMem_Free(self->rows);
     PyMem_Free(self->large_docs);
     PyMem_Free(self->large_tfs);
+    PyMem_Free(self->levels);
+    PyMem_Free(self->peaks);
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
 }
@@ -141,6 +161,41 @@ static float row_bound(const Term *term, const Row *row, const double *norms)
             largest = value;
     }
     return (float)(largest * (1 + 1e-6));
+}
+
+/* Make the levels of a term: (level / 255) * bound of the row is no less than the tf_norm. */
+static int make_levels(Term *term, const double *norms)
+{
+    size_t windows = (size_t)((term->n_docs + WINDOW - 1) >> WINDOW_BITS);
+    size_t slots = (size_t)term->n_slots;
+    int peaked = slots >= 8 * windows;
+    uint8_t *levels = PyMem_Malloc(slots ? slots : 1);
+    float *peaks = peaked ? PyMem_Calloc(windows ? windows : 1, sizeof(float)) : NULL;
+    if (!levels || (peaked && !peaks)) {
+        PyMem_Free(levels);
+        PyMem_Free(peaks);
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t r = 0; r < term->n_rows; r++) {
+        const Row *row = term->rows + r;
+        double scale = LEVELS / ((double)row->bound * (1 - 1e-7));
+        for (int32_t i = 0; i < row->n; i++) {
+            double level = 0;
+            int64_t doc = row->first + (row->width ? (int64_t)offset_at(row, i) : i);
+            if (row->tfs[i]) {
+                double tf = row->tfs[i] == ESCAPE ? (double)large_tf(term, doc) : (double)row->tfs[i];
+                level = tf_norm(tf, norms[doc]) * scale + 1;
+            }
+            levels[row->start + i] = level < LEVELS ? (uint8_t)level : LEVELS;
+            float peak = row->bound * (float)levels[row->start + i] / LEVELS;
+            if (peaks && peak > peaks[doc >> WINDOW_BITS])
+                peaks[doc >> WINDOW_BITS] = peak;
+        }
+    }
+    term->levels = levels;
+    term->peaks = peaks;
+    return 0;
 }
 
 /* Bounds as stored: pairs of little-endian u32 (tf, doc_len); each posting of the row has a tf no
@@ -192,7 +247,10 @@ static int read_row(Term *self, Row *row, PyObject *tuple, int64_t previous_last
     } else if (offsets != Py_None && !(PyBytes_Check(offsets) && !PyBytes_GET_SIZE(offsets))) {
         return damaged("a dense row has offsets");
     }
-    self->n_bytes += n + (Py_ssize_t)sizeof(Row) + 150;
+    row->start = self->n_slots;
+    self->n_slots += n;
+    /* The levels are counted before they are there; peaks are never more than half of them. */
+    self->n_bytes += 2 * n + (Py_ssize_t)sizeof(Row) + 150;
     if (check_row(row, previous_last, self->n_docs))
         return -1;
     if (bounds == Py_None) {
@@ -287,7 +345,9 @@ static PyObject *term_new(PyTypeObject *type, PyObject *args, PyObject *named)
 /* ---- reading a term in ascending order of documents ---------------------------------------- */
 
 typedef struct {
-    const Term *term;
+    Term *term;
+    const uint8_t *levels;   /* of the term, or NULL */
+    const float *peaks;      /* of the term, or NULL */
     double idf;              /* of one occurrence in the query */
     float weight;            /* idf times occurrences in the query */
     Py_ssize_t row;          /* first row that does not end before the present document */
@@ -338,26 +398,53 @@ static inline int32_t seek_slot(const Row *row, int32_t from, uint32_t offset)
     return low;
 }
 
-/* The term frequency in a document, 0 if it does not hold the term. Documents must ascend. */
-static inline int64_t probe(Cursor *cursor, int64_t doc)
+/* The slot of a document in the cursor's row, -1 if it has none. Documents must ascend. */
+static inline int32_t find_slot(Cursor *cursor, int64_t doc)
 {
     seek_row(cursor, doc);
     if (cursor->row >= cursor->term->n_rows)
-        return 0;
+        return -1;
     const Row *row = cursor->term->rows + cursor->row;
     if (doc < row->first)
+        return -1;
+    uint32_t offset = (uint32_t)(doc - row->first);
+    if (row->width == 0)
+        return (int32_t)offset;
+    cursor->slot = seek_slot(row, cursor->slot, offset);
+    return cursor->slot < row->n && offset_at(row, cursor->slot) == offset ? cursor->slot : -1;
+}
+
+/* The term frequency in a document, 0 if it does not hold the term. Documents must ascend. */
+static inline int64_t probe(Cursor *cursor, int64_t doc)
+{
+    int32_t slot = find_slot(cursor, doc);
+    if (slot < 0)
         return 0;
-    uint8_t tf;
-    if (row->width == 0) {
-        tf = row->tfs[doc - row->first];
-    } else {
-        uint32_t offset = (uint32_t)(doc - row->first);
-        cursor->slot = seek_slot(row, cursor->slot, offset);
-        if (cursor->slot >= row->n || offset_at(row, cursor->slot) != offset)
-            return 0;
-        tf = row->tfs[cursor->slot];
-    }
+    uint8_t tf = cursor->term->rows[cursor->row].tfs[slot];
     return tf == ESCAPE ? large_tf(cursor->term, doc) : tf;
+}
+
+static inline float level_scale(const Cursor *cursor, const Row *row)
+{
+    return cursor->weight * row->bound / LEVELS;
+}
+
+static inline float contribution(const Cursor *cursor, uint8_t tf, int64_t doc, const double *norms)
+{
+    float f = tf == ESCAPE ? (float)large_tf(cursor->term, doc) : (float)tf;
+    return cursor->weight * (f * 2.5f / (f + (float)norms[doc]));
+}
+
+/* What a term adds to the score of a document, at most and about. Documents must ascend. */
+static inline float reach(Cursor *cursor, int64_t doc, const double *norms)
+{
+    int32_t slot = find_slot(cursor, doc);
+    if (slot < 0)
+        return 0;
+    const Row *row = cursor->term->rows + cursor->row;
+    if (cursor->levels)
+        return level_scale(cursor, row) * (float)cursor->levels[row->start + slot];
+    return row->tfs[slot] ? contribution(cursor, row->tfs[slot], doc, norms) : 0;
 }
 
 /* ---- a query ------------------------------------------------------------------------------ */
@@ -481,49 +568,131 @@ static void sample(Query *query, Best *best, Cursor *scratch)
     best->n = 0;
 }
 
-static inline void add(float *sums, uint64_t *touched, int64_t at, float value)
+/* Which of the next LANES bytes are at least `least`, which of the next floats: one bit each. */
+static inline uint32_t bytes_from(const uint8_t *bytes, uint8_t least)
 {
-    sums[at] += value;
-    touched[at >> 6] |= (uint64_t)1 << (at & 63);
+#ifdef __SSE2__
+    __m128i value = _mm_loadu_si128((const __m128i *)bytes), limit = _mm_set1_epi8((char)least);
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(value, limit), value));
+#else
+    uint32_t bits = 0;
+    for (int i = 0; i < LANES; i++)
+        bits |= (uint32_t)(bytes[i] >= least) << i;
+    return bits;
+#endif
+}
+
+static inline uint32_t floats_from(const float *floats, float least)
+{
+#ifdef __SSE2__
+    __m128 limit = _mm_set1_ps(least);
+    uint32_t bits = 0;
+    for (int i = 0; i < LANES; i += 4)
+        bits |= (uint32_t)_mm_movemask_ps(_mm_cmpge_ps(_mm_loadu_ps(floats + i), limit)) << i;
+    return bits;
+#else
+    uint32_t bits = 0;
+    for (int i = 0; i < LANES; i++)
+        bits |= (uint32_t)(floats[i] >= least) << i;
+    return bits;
+#endif
+}
+
+/* What a row has in a window: slots from `from` to before `to`. */
+typedef struct {
+    int32_t from, to;
+} Stretch;
+
+/* Where the window lies in one of the cursor's rows, which overlaps it; the cursor's own row must
+ * be asked first, and moves on. */
+static inline Stretch stretch(Cursor *cursor, Py_ssize_t r, int64_t low, int64_t high)
+{
+    const Row *row = cursor->term->rows + r;
+    Stretch part = {0, row->n};
+    if (row->width == 0) {
+        if (row->first < low)
+            part.from = (int32_t)(low - row->first);
+        if (row->last >= high)
+            part.to = (int32_t)(high - row->first);
+        return part;
+    }
+    int own = r == cursor->row;
+    if (row->first < low)
+        part.from = seek_slot(row, own ? cursor->slot : 0, (uint32_t)(low - row->first));
+    if (row->last >= high)
+        part.to = seek_slot(row, part.from, (uint32_t)(high - row->first));
+    if (own)
+        cursor->slot = part.to;
+    return part;
+}
+
+/* The sums of a window, by document: of `all` is looked at each, otherwise of those touched. */
+typedef struct {
+    float sums[WINDOW];
+    uint64_t touched[WINDOW / 64];
+    int all;
+} Window;
+
+static inline void add(Window *window, int64_t at, float value)
+{
+    window->sums[at] += value;
+    if (!window->all)
+        window->touched[at >> 6] |= (uint64_t)1 << (at & 63);
 }
 
 /* Add the contributions of one term to the window that starts at `low`. */
 static void accumulate(Cursor *cursor, const double *norms, int64_t low, int64_t high,
-                       float *sums, uint64_t *touched)
+                       Window *window)
 {
     const Term *term = cursor->term;
-    float weight = cursor->weight;
-    int32_t slot = cursor->slot;
     for (Py_ssize_t r = cursor->row; r < term->n_rows && term->rows[r].first < high; r++) {
         const Row *row = term->rows + r;
-        if (row->width == 0) {
-            int64_t from = row->first > low ? row->first : low;
-            int64_t to = row->last + 1 < high ? row->last + 1 : high;
-            for (int64_t doc = from; doc < to; doc++) {
-                uint8_t tf = row->tfs[doc - row->first];
-                if (!tf)
-                    continue;
-                float f = tf == ESCAPE ? (float)large_tf(term, doc) : (float)tf;
-                add(sums, touched, doc - low, weight * (f * 2.5f / (f + (float)norms[doc])));
+        Stretch part = stretch(cursor, r, low, high);
+        int64_t base = row->first - low;
+        if (!cursor->levels) {
+            for (int32_t i = part.from; i < part.to; i++) {
+                int64_t at = base + (row->width ? (int64_t)offset_at(row, i) : i);
+                if (row->tfs[i])
+                    add(window, at, contribution(cursor, row->tfs[i], low + at, norms));
+            }
+            continue;
+        }
+        const uint8_t *levels = cursor->levels + row->start;
+        float scale = level_scale(cursor, row);
+        if (row->width == 0 && window->all) {
+            float *restrict sums = window->sums + (base + part.from);
+            const uint8_t *restrict from = levels + part.from;
+            for (int32_t i = 0; i < part.to - part.from; i++)
+                sums[i] += scale * (float)from[i];
+        } else if (row->width == 0) {
+            for (int32_t i = part.from; i < part.to; i++)
+                if (levels[i])
+                    add(window, base + i, scale * (float)levels[i]);
+        } else if (row->width == 2) {
+            for (int32_t i = part.from; i < part.to; i++) {
+                const uint8_t *p = row->offsets + 2 * (size_t)i;
+                add(window, base + ((int64_t)p[0] | (int64_t)p[1] << 8), scale * (float)levels[i]);
             }
         } else {
-            if (row->first < low)
-                slot = seek_slot(row, r == cursor->row ? slot : 0, (uint32_t)(low - row->first));
-            else
-                slot = 0;
-            for (; slot < row->n; slot++) {
-                int64_t doc = row->first + offset_at(row, slot);
-                if (doc >= high)
-                    break;
-                uint8_t tf = row->tfs[slot];
-                float f = tf == ESCAPE ? (float)large_tf(term, doc) : (float)tf;
-                add(sums, touched, doc - low, weight * (f * 2.5f / (f + (float)norms[doc])));
-            }
+            for (int32_t i = part.from; i < part.to; i++)
+                add(window, base + offset_at(row, i), scale * (float)levels[i]);
         }
-        if (r == cursor->row && row->width)
-            cursor->slot = slot;
-        slot = 0;
     }
+}
+
+/* About how many postings a term has in the window. */
+static int64_t crowd(const Cursor *cursor, int64_t low, int64_t high)
+{
+    const Term *term = cursor->term;
+    int64_t n = 0;
+    for (Py_ssize_t r = cursor->row; r < term->n_rows && term->rows[r].first < high; r++) {
+        const Row *row = term->rows + r;
+        int64_t span = row->last + 1 - row->first;
+        int64_t from = row->first > low ? row->first : low;
+        int64_t to = row->last + 1 < high ? row->last + 1 : high;
+        n += row->n * (to - from) / span;
+    }
+    return n;
 }
 
 /* What each term can contribute in the window: those that can, ascending in `order`. */
@@ -536,10 +705,13 @@ static float survey(Query *query, int64_t low, int64_t high, Py_ssize_t *order,
         Cursor *cursor = query->cursors + t;
         seek_row(cursor, low);
         float bound = 0;
-        for (Py_ssize_t r = cursor->row;
-             r < cursor->term->n_rows && cursor->term->rows[r].first < high; r++)
-            if (cursor->term->rows[r].bound > bound)
-                bound = cursor->term->rows[r].bound;
+        if (cursor->peaks)
+            bound = cursor->peaks[low >> WINDOW_BITS];
+        else
+            for (Py_ssize_t r = cursor->row;
+                 r < cursor->term->n_rows && cursor->term->rows[r].first < high; r++)
+                if (cursor->term->rows[r].bound > bound)
+                    bound = cursor->term->rows[r].bound;
         cursor->reach = cursor->weight * bound;
         if (cursor->reach == 0)
             continue;
@@ -552,58 +724,143 @@ static float survey(Query *query, int64_t low, int64_t high, Py_ssize_t *order,
     return sum;
 }
 
-static int search(Query *query, Best *best, Found *found, float *sums, uint64_t *touched,
-                  Py_ssize_t *order, Cursor *probing, Cursor *scoring)
+/* A search under way. */
+typedef struct {
+    Query *query;
+    Best best;
+    Found found;
+    Window *window;
+    Py_ssize_t *order;         /* the terms that have something in the window, least reach first */
+    Py_ssize_t n_active;
+    Py_ssize_t n_passive;      /* so many of them are only probed */
+    float passive;             /* the sum of their reaches */
+    Cursor *probing, *scoring;
+} Search;
+
+/* What the terms that are read must reach together for a document to be looked at. */
+static inline float needed(const Search *search)
 {
-    memcpy(probing, query->cursors, (size_t)query->n_terms * sizeof(Cursor));
-    memcpy(scoring, query->cursors, (size_t)query->n_terms * sizeof(Cursor));
-    for (int64_t low = 0; low < query->n_docs; low += WINDOW) {
-        int64_t high = low + WINDOW < query->n_docs ? low + WINDOW : query->n_docs;
-        Py_ssize_t n_active;
-        float sum = survey(query, low, high, order, &n_active);
-        double limit = threshold(best);
-        if (sum == 0 || sum * query->slack < limit)
+    double limit = threshold(&search->best);
+    return (float)(limit / search->query->slack - (double)search->passive);
+}
+
+/* Take a document of which the terms that were read reach so much, unless it is too bad. */
+static inline int consider(Search *search, int64_t doc, float reached)
+{
+    const Query *query = search->query;
+    double limit = threshold(&search->best);
+    float rest = search->passive;
+    if ((reached + rest) * query->slack < limit)
+        return 0;
+    for (Py_ssize_t i = search->n_passive; i--;) {
+        Py_ssize_t t = search->order[i];
+        rest -= query->cursors[t].reach;
+        reached += reach(search->probing + t, doc, query->norms);
+        if ((reached + (rest > 0 ? rest : 0)) * query->slack < limit)
+            return 0;
+    }
+    double score = exact(search->query, doc, search->scoring);
+    if (score < limit)
+        return 0;
+    if (keep(&search->found, doc, score))
+        return -1;
+    offer(&search->best, score);
+    return 0;
+}
+
+/* One term alone is read: its levels are compared, many at once. */
+static int filter(Search *search, Cursor *cursor, int64_t low, int64_t high)
+{
+    const Term *term = cursor->term;
+    for (Py_ssize_t r = cursor->row; r < term->n_rows && term->rows[r].first < high; r++) {
+        const Row *row = term->rows + r;
+        Stretch part = stretch(cursor, r, low, high);
+        const uint8_t *levels = cursor->levels + row->start;
+        float scale = level_scale(cursor, row), least = needed(search) / scale;
+        if (least >= LEVELS + 1)
             continue;
-        float passive = 0;
-        Py_ssize_t n_passive = 0;
-        while (n_passive < n_active &&
-               (passive + query->cursors[order[n_passive]].reach) * query->slack < limit)
-            passive += query->cursors[order[n_passive++]].reach;
-        for (Py_ssize_t i = n_passive; i < n_active; i++)
-            accumulate(query->cursors + order[i], query->norms, low, high, sums, touched);
-        for (int word = 0; word < WINDOW / 64; word++) {
-            uint64_t bits = touched[word];
-            touched[word] = 0;
-            while (bits) {
-                int64_t at = 64 * word + __builtin_ctzll(bits);
-                bits &= bits - 1;
-                float reached = sums[at];
-                sums[at] = 0;
-                limit = threshold(best);
-                float rest = passive;
-                if ((reached + rest) * query->slack < limit)
-                    continue;
-                int64_t doc = low + at;
-                int dropped = 0;
-                for (Py_ssize_t i = n_passive; i-- && !dropped;) {
-                    Cursor *cursor = probing + order[i];
-                    int64_t tf = probe(cursor, doc);
-                    rest -= query->cursors[order[i]].reach;
-                    if (tf)
-                        reached += cursor->weight *
-                                   ((float)tf * 2.5f / ((float)tf + (float)query->norms[doc]));
-                    dropped = (reached + (rest > 0 ? rest : 0)) * query->slack < limit;
-                }
-                if (dropped)
-                    continue;
-                double score = exact(query, doc, scoring);
-                if (score < limit)
-                    continue;
-                if (keep(found, doc, score))
+        uint8_t level = least > 1 ? (uint8_t)least : 1;
+        for (int32_t i = part.from; i < part.to; i += LANES) {
+            /* The last few are compared with what follows them: the row's end is not the end. */
+            uint32_t bits = 0;
+            if (part.to - i >= LANES)
+                bits = bytes_from(levels + i, level);
+            else
+                for (int32_t j = i; j < part.to; j++)
+                    bits |= (uint32_t)(levels[j] >= level) << (j - i);
+            for (; bits; bits &= bits - 1) {
+                int32_t slot = i + __builtin_ctz(bits);
+                int64_t doc = row->first + (row->width ? (int64_t)offset_at(row, slot) : slot);
+                if (consider(search, doc, scale * (float)levels[slot]))
                     return -1;
-                offer(best, score);
             }
         }
+    }
+    return 0;
+}
+
+/* Several terms are read: their contributions are summed up by document. */
+static int sum_up(Search *search, int64_t low, int64_t high)
+{
+    const Query *query = search->query;
+    Window *window = search->window;
+    int64_t n = 0;
+    for (Py_ssize_t i = search->n_passive; i < search->n_active; i++)
+        n += crowd(query->cursors + search->order[i], low, high);
+    window->all = n >= CROWDED;
+    for (Py_ssize_t i = search->n_passive; i < search->n_active; i++)
+        accumulate(query->cursors + search->order[i], query->norms, low, high, window);
+    if (window->all) {
+        float least = needed(search);
+        least = least > 0 ? least : FLT_MIN;
+        for (int i = 0; i < WINDOW; i += LANES)
+            for (uint32_t bits = floats_from(window->sums + i, least); bits; bits &= bits - 1) {
+                int at = i + __builtin_ctz(bits);
+                if (consider(search, low + at, window->sums[at]))
+                    return -1;
+            }
+        memset(window->sums, 0, sizeof window->sums);
+        return 0;
+    }
+    for (int word = 0; word < WINDOW / 64; word++) {
+        uint64_t bits = window->touched[word];
+        window->touched[word] = 0;
+        for (; bits; bits &= bits - 1) {
+            int64_t at = 64 * word + __builtin_ctzll(bits);
+            float reached = window->sums[at];
+            window->sums[at] = 0;
+            if (consider(search, low + at, reached))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int run(Search *search)
+{
+    Query *query = search->query;
+    size_t size = (size_t)query->n_terms * sizeof(Cursor);
+    memcpy(search->probing, query->cursors, size);
+    memcpy(search->scoring, query->cursors, size);
+    for (int64_t low = 0; low < query->n_docs; low += WINDOW) {
+        int64_t high = low + WINDOW < query->n_docs ? low + WINDOW : query->n_docs;
+        float sum = survey(query, low, high, search->order, &search->n_active);
+        double limit = threshold(&search->best);
+        if (sum == 0 || sum * query->slack < limit)
+            continue;
+        search->passive = 0;
+        search->n_passive = 0;
+        while (search->n_passive < search->n_active) {
+            float more = query->cursors[search->order[search->n_passive]].reach;
+            if ((search->passive + more) * query->slack >= limit)
+                break;
+            search->passive += more;
+            search->n_passive++;
+        }
+        Cursor *last = query->cursors + search->order[search->n_active - 1];
+        int alone = search->n_passive == search->n_active - 1 && last->levels;
+        if (alone ? filter(search, last, low, high) : sum_up(search, low, high))
+            return -1;
     }
     return 0;
 }
@@ -709,6 +966,21 @@ static int prepare(Request *request, State *state, PyObject *terms, PyObject *id
     return 0;
 }
 
+/* Give levels to the terms that have been searched before. Needs the GIL: afterwards a level is
+ * only read. */
+static int take_levels(Query *query)
+{
+    for (Py_ssize_t t = 0; t < query->n_terms; t++) {
+        Term *term = query->cursors[t].term;
+        if (term->was_searched && !term->levels && make_levels(term, query->norms))
+            return -1;
+        term->was_searched = 1;
+        query->cursors[t].levels = term->levels;
+        query->cursors[t].peaks = term->peaks;
+    }
+    return 0;
+}
+
 static PyObject *as_pair(const Found *found, double limit)
 {
     Py_ssize_t n = 0;
@@ -754,29 +1026,31 @@ static PyObject *top_k(PyObject *module, PyObject *args)
     if (prepare(&request, state, terms, idfs, tokens, norms))
         return NULL;
     Query *query = &request.query;
+    if (take_levels(query)) {
+        release(&request);
+        return NULL;
+    }
     size_t n = (size_t)(query->n_terms ? query->n_terms : 1);
-    Found found = {0};
-    Best best = {0};
-    best.k = k < query->n_docs ? k : (query->n_docs ? (Py_ssize_t)query->n_docs : 1);
-    best.scores = malloc((size_t)best.k * sizeof(double));
-    float *sums = calloc(WINDOW, sizeof(float));
-    uint64_t *touched = calloc(WINDOW / 64, sizeof(uint64_t));
-    Py_ssize_t *order = calloc(n, sizeof(Py_ssize_t));
-    int failed = !best.scores || !sums || !touched || !order;
+    Search search = {.query = query};
+    search.probing = request.cursors + n;
+    search.scoring = request.cursors + 2 * n;
+    search.best.k = k < query->n_docs ? k : (query->n_docs ? (Py_ssize_t)query->n_docs : 1);
+    search.best.scores = malloc((size_t)search.best.k * sizeof(double));
+    search.window = calloc(1, sizeof(Window));
+    search.order = calloc(n, sizeof(Py_ssize_t));
+    int failed = !search.best.scores || !search.window || !search.order;
     if (!failed && query->n_terms) {
         Py_BEGIN_ALLOW_THREADS
-        sample(query, &best, request.cursors + n);
-        failed = search(query, &best, &found, sums, touched, order, request.cursors + n,
-                        request.cursors + 2 * n);
+        sample(query, &search.best, search.probing);
+        failed = run(&search);
         Py_END_ALLOW_THREADS
     }
-    PyObject *result = failed ? PyErr_NoMemory() : as_pair(&found, threshold(&best));
-    free(best.scores);
-    free(sums);
-    free(touched);
-    free(order);
-    free(found.docs);
-    free(found.scores);
+    PyObject *result = failed ? PyErr_NoMemory() : as_pair(&search.found, threshold(&search.best));
+    free(search.best.scores);
+    free(search.window);
+    free(search.order);
+    free(search.found.docs);
+    free(search.found.scores);
     release(&request);
     return result;
 }
