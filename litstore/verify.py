@@ -200,7 +200,7 @@ def _length_problems(
     held = stored[docs]
     wrong = np.flatnonzero(held != doc_lens)[:SHOWN]
     if len(wrong):
-        ids, _ = papers.keys(connection, docs[wrong])
+        ids = papers.ids(connection, docs[wrong])
         for at, paper_id in zip(wrong.tolist(), ids, strict=True):
             message = f"{paper_id!r}: {doc_lens[at]} tokens in the paper, {held[at]} stored"
             yield Problem("doc_lengths", message)

@@ -204,7 +204,7 @@ def path(
     rank = {doc: at for at, doc in enumerate(seeds)}
     _, way = _trace(connection, hop_of, rank, target, limit)
     docs = np.array([doc for doc, _ in way], dtype=np.int64)
-    ids, _ = papers.keys(connection, docs)
+    ids = papers.ids(connection, docs)
     return [Step(paper_id, relation) for paper_id, (_, relation) in zip(ids, way, strict=True)]
 
 
@@ -268,7 +268,7 @@ class CitationGraph:
             doc = _doc(connection, paper_id)
             rows = connection.execute(NEIGHBOURS_SQL, {"doc": doc})
             docs = np.array(sorted({found for found, _ in rows}), dtype=np.int64)
-            return sorted(papers.keys(connection, docs)[0])
+            return sorted(papers.ids(connection, docs))
 
     def expand(
         self, seeds: Iterable[str], max_hops: int = MAX_HOPS, *, hub_limit: int | None = None
@@ -283,7 +283,7 @@ class CitationGraph:
         with self._database.read() as connection:
             docs = [_doc(connection, seed) for seed in seeds]
             walk = expand(connection, docs, max_hops=max_hops, hub_limit=hub_limit)
-            ids, _ = papers.keys(connection, walk.docs)
+            ids = papers.ids(connection, walk.docs)
             distances = zip(walk.hops.tolist(), ids, strict=True)
             return {paper_id: hop for hop, paper_id in sorted(distances)}
 

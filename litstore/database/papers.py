@@ -33,8 +33,8 @@ FROM papers
 WHERE id IN (SELECT value FROM json_each(?))
 """
 
-KEYS_SQL: Final = """
-SELECT p.doc, p.id, p.year
+IDS_SQL: Final = """
+SELECT p.doc, p.id
 FROM json_each(?) j
 CROSS JOIN papers p ON p.doc = j.value
 """
@@ -140,21 +140,13 @@ class DocNumbers:
 
 def ids(connection: Connection, docs: NDArray[np.int64]) -> list[str]:
     """Return the ids of these documents, in their order."""
-    return keys(connection, docs)[0]
-
-
-def keys(connection: Connection, docs: NDArray[np.int64]) -> tuple[list[str], NDArray[np.float64]]:
-    """Return ids and years of these documents, in their order; an unknown year is NaN."""
-    rows = raw_connection(connection).execute(KEYS_SQL, (rows_as_json(docs),))
-    found = {doc: (paper_id, year) for doc, paper_id, year in rows}
+    found = dict(raw_connection(connection).execute(IDS_SQL, (rows_as_json(docs),)).fetchall())
     try:
-        ordered = [found[doc] for doc in docs.tolist()]
+        return [found[doc] for doc in docs.tolist()]
     except KeyError as error:
         raise DamagedStoreError(
             f"the index knows a document {error} that has no paper; run: litstore rebuild"
         ) from None
-    years = np.array([np.nan if year is None else year for _, year in ordered], dtype=np.float64)
-    return [paper_id for paper_id, _ in ordered], years
 
 
 def read(

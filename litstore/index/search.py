@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from types import ModuleType
 from typing import Any, Final, Protocol
 
@@ -119,10 +120,7 @@ class BM25Index:
             raise QueryError(f"top_k must be a whole number of at least 1, not {top_k!r}")
         with self._database.read() as connection:
             _, scores, ids = best(connection, self.query(connection, query), top_k)
-        return [
-            Hit(paper_id, score, rank)
-            for rank, (paper_id, score) in enumerate(zip(ids, scores, strict=True), 1)
-        ]
+        return list(map(Hit, ids, scores, count(1)))
 
     def score(self, query: str, paper_id: str) -> float:
         """Return the BM25 score of one paper, 0.0 if it holds no token of the query.
@@ -154,7 +152,7 @@ class BM25Index:
             if term not in found:
                 return []
             docs, tfs = found[term]
-            return sorted(zip(papers.keys(connection, docs)[0], tfs.tolist(), strict=True))
+            return sorted(zip(papers.ids(connection, docs), tfs.tolist(), strict=True))
 
     def query(self, connection: Connection, query: str) -> LexicalQuery:
         """Prepare a query in this transaction's snapshot.
@@ -256,9 +254,13 @@ def best(
     if not len(docs):
         return docs, [], []
     ids = papers.ids(connection, docs)
-    scores = found.tolist()
-    order = sorted(range(len(ids)), key=lambda at: (-scores[at], ids[at]))[:top_k]
-    return docs[order], [scores[at] for at in order], [ids[at] for at in order]
+    order = np.argsort(-found, kind="stable")
+    ranked = found[order]
+    if (ranked[1:] == ranked[:-1]).any():
+        scores = found.tolist()
+        order = np.array(sorted(range(len(ids)), key=lambda at: (-scores[at], ids[at])))
+    order = order[:top_k]
+    return docs[order], found[order].tolist(), [ids[at] for at in order.tolist()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from litstore.config import Recipe, RetrievalConfig, profile_of
 from litstore.paper import Paper
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """One lexical hit: `score` is raw BM25 (> 0, unitless), `rank` counts from 1."""
 
     paper_id: str

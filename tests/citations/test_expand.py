@@ -42,7 +42,7 @@ def walk(store, seeds, *, max_hops=2, hub_limit=None):
         known = rows.find(connection, seeds)
         docs = [known[seed].doc for seed in seeds]
         found = expand(connection, docs, max_hops=max_hops, hub_limit=hub_limit)
-        ids, _ = rows.keys(connection, found.docs)
+        ids = rows.ids(connection, found.docs)
         return dict(zip(ids, found.hops.tolist(), strict=True)), found.n_truncated
 
 
