@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import quote
 
+import msgspec
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
@@ -105,7 +106,7 @@ class Database:
         if self.path == MEMORY:
             return
         try:
-            found = Path(self._file).stat()
+            found = os.stat(self._file)  # noqa: PTH116 (at every write: a Path takes longer)
         except OSError:
             identity = None
         else:
@@ -362,4 +363,6 @@ def rows_as_json(values: Any) -> str:
     `json_each(:values)` turns it back into rows, so a statement is compiled once whatever the
     number of values, and no limit on bound parameters applies.
     """
-    return json.dumps(values.tolist() if hasattr(values, "tolist") else list(values))
+    if hasattr(values, "tolist"):
+        return msgspec.json.encode(values.tolist()).decode()
+    return json.dumps(list(values))

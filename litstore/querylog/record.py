@@ -2,8 +2,8 @@
 
 A row is written when the result is ready, in a short transaction of its own, so there is no thread
 and no queue. If another process holds the file for longer than BUSY_WAIT_S, the entry is appended
-to ``<file>-querylog.jsonl`` and taken in by the next write. Only if that fails too is it dropped,
-and counted.
+to ``<file>-querylog.jsonl`` and taken in by the next write (by another process: by its first write
+a moment later). Only if that fails too is it dropped, and counted.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import secrets
 import sqlite3
 import stat
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from litstore.querylog.series import Series
 
 BUSY_WAIT_S: Final = 0.25
+LOOK_EVERY_S: Final = 0.1
+"""How often a process looks for what others could not log; of its own it knows."""
 # Written on the sqlite3 connection underneath: preparing these statements through the layers above
 # would take longer than running them, at every search.
 PUT_CONFIG_SQL: Final = """
@@ -115,6 +118,7 @@ class QueryLog:
         self._spilling = threading.Lock()
         self._writer = _Writer(database)
         self._searched_for_leftovers = False
+        self._look_again_at = 0.0
         self._written_for: tuple[str, int] | None = None
         self._expired_on: tuple[str, LogSettings] | None = None
         self.dropped = 0
@@ -151,6 +155,7 @@ class QueryLog:
             return self._set_aside(spilled)
         except LitstoreError:
             self._written_for = None
+            self._look_again_at = 0.0
             self.dropped += 1
             return False
         self._written_for = state
@@ -172,6 +177,7 @@ class QueryLog:
                 # Taken in while it was written: written again, and the log passes over the second.
                 if not any(spill.append(self._spill, line) for _ in range(spill.TRIES)):
                     raise OSError(f"{self._spill} does not stay in its place")
+            self._look_again_at = 0.0
         except (LitstoreError, OSError, TypeError, UnicodeError, OverflowError):
             self.dropped += 1
             return False
@@ -188,6 +194,10 @@ class QueryLog:
             return []
         # A folder may be large: it is looked through only when there is something to take in, and
         # once for what other processes left.
+        now = time.monotonic()
+        if now < self._look_again_at:
+            return []
+        self._look_again_at = now + LOOK_EVERY_S
         if not self._rename_spill() and self._searched_for_leftovers:
             return []
         taken = []
@@ -201,7 +211,7 @@ class QueryLog:
         return taken
 
     def _rename_spill(self) -> bool:
-        # Asked at every search, and as good as always answered with no.
+        # As good as always answered with no.
         if not os.path.lexists(self._spill_name):
             return False
         try:

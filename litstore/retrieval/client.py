@@ -102,6 +102,7 @@ class RetrievalClient:
         self.client = client
         self.session = session
         self.log = log
+        self._last_config: tuple[object, LoggedConfig] | None = None
 
     def search(self, query: str, limit: int | None = None) -> RetrievalResult:
         """Search the store; see RetrievalResult for what comes back.
@@ -200,7 +201,7 @@ class RetrievalClient:
         distinct = len(dict.fromkeys(found.query.tokens))
         passes = result.passes_ms
         status = "ok" if result.hit_count else "no_match" if result.n_tokens else "empty"
-        config = logged_config(self.config, found.corpus)
+        config = self._logged_config(found.corpus)
         logged = LoggedQuery(
             client=self.client,
             query=entry.loggable(result.query),
@@ -232,6 +233,13 @@ class RetrievalClient:
             **marks,
         )
         return self.store.query_log.record(logged, hits, config, entry.corpus_of(found.corpus))
+
+    def _logged_config(self, corpus: CorpusStats) -> LoggedConfig:
+        """The same as for the search before, mostly: to compare is cheaper than to look it up."""
+        state = (self.config, corpus.recipe, corpus.analyzer_version)
+        if self._last_config is None or self._last_config[0] != state:
+            self._last_config = (state, logged_config(self.config, corpus))
+        return self._last_config[1]
 
     def _log_failure(
         self, query: object, marks: Mapping[str, Any], limit: int | None, error: LitstoreError,
