@@ -40,7 +40,7 @@ class Column:
 
     def stored(self, connection: Connection) -> Iterator[tuple[int, bytes]]:
         """Every row as it stands, in order."""
-        yield from raw_connection(connection).execute(
+        return raw_connection(connection).execute(
             f"SELECT block, {self.name} FROM {self.table} ORDER BY block"
         )
 

@@ -7,8 +7,9 @@ turns texts into a `Batch` outside any transaction, `apply` writes it inside one
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -35,6 +36,9 @@ BULK_ROW_BYTES: Final = 256
 BULK_DOCS: Final = 5_000
 """The same for a batch of this many documents or more, which fills rows of its own: a bulk load
 does not read the index back again and again."""
+
+PART_POSTINGS: Final = 500_000
+"""About so many postings are worked on at once; a bulk load writes some millions."""
 
 # Keys are term_no << 32 | doc. The row of a term that covers a document is the last one that starts
 # at or before it; a document before all of them belongs to the first. A row asked for only because
@@ -117,7 +121,9 @@ def apply(
     into = _flatten(*added, numbers)
     # Lengths first: rows of postings carry bounds that are made from them.
     _write_lengths(connection, removed, added)
-    _write_postings(connection, out, into, next_doc, len(added[0]))
+    lengths = _Lengths(connection)
+    for gone, come in _by_terms(out, into):
+        _write_postings(connection, gone, come, lengths, next_doc, len(added[0]))
     _write_doc_freqs(connection, removed[1], added[1], numbers)
     return int(added[1].doc_lens.sum() - removed[1].doc_lens.sum())
 
@@ -146,6 +152,20 @@ def _ints(values: Sequence[int]) -> Ints:
     return np.array(values, dtype=np.int64)
 
 
+def _by_terms(out: _Flat, into: _Flat) -> Iterator[tuple[_Flat, _Flat]]:
+    """Cut both where a term ends, so that what is at work at a time is bounded."""
+    n = max(len(out.keys), len(into.keys))
+    longer = into.keys if n == len(into.keys) else out.keys
+    ends = _distinct(longer[PART_POSTINGS:n:PART_POSTINGS] | LAST_DOC)
+    cuts = [0, *np.searchsorted(out.keys, ends, side="right").tolist(), len(out.keys)]
+    others = [0, *np.searchsorted(into.keys, ends, side="right").tolist(), len(into.keys)]
+    for (start, end), (first, last) in zip(pairwise(cuts), pairwise(others), strict=True):
+        yield (
+            _Flat(out.keys[start:end], out.tfs[start:end]),
+            _Flat(into.keys[first:last], into.tfs[first:last]),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class _Rows:
     """Rows of `posting_blocks` to be written anew, sorted.
@@ -159,7 +179,12 @@ class _Rows:
 
 
 def _write_postings(
-    connection: Connection, out: _Flat, into: _Flat, next_doc: int, n_docs: int
+    connection: Connection,
+    out: _Flat,
+    into: _Flat,
+    lengths: _Lengths,
+    next_doc: int,
+    n_docs: int,
 ) -> None:
     rows = _touched_rows(connection, out, into, next_doc, n_docs)
     held = decode(rows.blocks)
@@ -169,7 +194,6 @@ def _write_postings(
     if int(keep.sum()) != len(keep) - len(out.keys):
         raise DamagedStoreError("the index does not match the papers; run: litstore rebuild")
     merged, runs = _merge(stored, keep, held.rows, into, _rows_of(into, rows, next_doc))
-    lengths = _Lengths(connection)
     fresh = list(encode(merged.keys, merged.tfs, runs, lengths.of)) if len(runs) else []
     _replace_blocks(connection, rows.keys, fresh)
     _write_overflow(connection, stored.keys[~keep & (stored.tfs == TF_ESCAPE)], into)
