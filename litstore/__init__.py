@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         build_corpus,
     )
     from litstore.errors import LitstoreError
+    from litstore.filters import SearchFilters
     from litstore.index.search import BM25Index
     from litstore.ingest import LoadReport
     from litstore.paper import Paper
@@ -60,6 +61,7 @@ _HOMES = {
     "RetrievalClient": "litstore.retrieval.client",
     "RetrievalConfig": "litstore.config",
     "RetrievalResult": "litstore.ranking.hits",
+    "SearchFilters": "litstore.filters",
     "SemanticScholarMockClient": "litstore.demo",
     "Store": "litstore.store",
     "build_client": "litstore.demo",
@@ -80,6 +82,7 @@ __all__ = [
     "RetrievalClient",
     "RetrievalConfig",
     "RetrievalResult",
+    "SearchFilters",
     "SemanticScholarMockClient",
     "Store",
     "build_client",

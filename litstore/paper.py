@@ -49,6 +49,11 @@ class Paper:
         """What the index reads: the title, a space, the abstract."""
         return f"{self.title} {self.abstract}"
 
+    @property
+    def is_retracted(self) -> bool:
+        """Whether the record says that the work was retracted: `extra["retracted"]` is true."""
+        return self.extra.get("retracted") is True
+
     def sentences(self) -> list[str]:
         """Return the sentences of the abstract, in order."""
         from litstore import abstracts

@@ -66,9 +66,14 @@ class Reference:
                 scores[i] = score
         return scores
 
-    def lexical(self, query, top_k):
-        """The top_k pairs (id, score), best first, ties by id."""
-        return sorted(self.bm25(query).items(), key=lambda hit: (-hit[1], hit[0]))[:top_k]
+    def passing(self, passes):
+        """The ids of the papers that a filter lets through; passes: from paper and year to bool."""
+        return {i for i, paper in self.papers.items() if passes(paper, self.years.get(i))}
+
+    def lexical(self, query, top_k, allowed=None):
+        """The top_k pairs (id, score), best first, ties by id; only of the allowed papers."""
+        hits = [hit for hit in self.bm25(query).items() if allowed is None or hit[0] in allowed]
+        return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:top_k]
 
     def neighbours(self, paper_id):
         """A pair of sorted lists: the ids it cites, and the ids that cite it."""
@@ -99,13 +104,20 @@ class Reference:
         first, last = min(self.years.values()), max(self.years.values())
         return 1.0 if first == last else (self.years[paper_id] - first) / (last - first)
 
-    def search(self, query, *, top_k=10, max_hops=2, weights=(0.5, 0.3, 0.2), hub_limit=500):
-        """Every paper within max_hops of the seeds, best first, ties by id."""
-        scores, hits = self.bm25(query), self.lexical(query, top_k)
+    def search(
+        self, query, *, top_k=10, max_hops=2, weights=(0.5, 0.3, 0.2), hub_limit=500, allowed=None
+    ):
+        """Every paper within max_hops of the seeds, best first, ties by id.
+
+        allowed: ids; no other paper is a seed or is listed, but the walk passes through all.
+        """
+        scores, hits = self.bm25(query), self.lexical(query, top_k, allowed)
         distance, n_truncated = self.distances([i for i, _ in hits], max_hops, hub_limit)
         w_bm25, w_graph, w_recency = weights
         ranked = []
         for i, hops in distance.items():
+            if allowed is not None and i not in allowed:
+                continue
             bm25, r = scores.get(i, 0.0), self.recency(i)
             n = bm25 / hits[0][1]
             final = w_bm25 * n + w_graph * GRAPH_SCORES[hops] + w_recency * r
@@ -133,9 +145,10 @@ class Reference:
                 linked.setdefault(i, []).append(seed)
         return linked, len(truncated)
 
-    def extended_query(self, query, n_docs, n_terms):
+    def extended_query(self, query, n_docs, n_terms, allowed=None):
         """Term to weight by Bo1 feedback from the n_docs best papers; None without a hit."""
-        feedback = [token for i, _ in self.lexical(query, n_docs) for token in self.tokens[i]]
+        best = self.lexical(query, n_docs, allowed)
+        feedback = [token for i, _ in best for token in self.tokens[i]]
         if not feedback:
             return None
         everything = [token for tokens in self.tokens.values() for token in tokens]
@@ -183,17 +196,25 @@ class Reference:
 
     def deep_search(
         self, query, *, top_k=100, depth=1000, hops=1, weights=(1.0, 0.3, 0.0), hub_limit=500,
-        w_knn=0.0, knn=10, feedback=0, feedback_terms=20,
+        w_knn=0.0, knn=10, feedback=0, feedback_terms=20, allowed=None,
     ):  # fmt: skip
-        """The best `depth` papers by BM25 and those linked to the first top_k, best first."""
+        """The best `depth` papers by BM25 and those linked to the first top_k, best first.
+
+        allowed: ids; no other paper is a seed, lends terms or BM25, or is listed.
+        """
         scores = self.bm25(query)
-        extended = self.extended_query(query, feedback, feedback_terms) if feedback else None
+        extended = None
+        if feedback:
+            extended = self.extended_query(query, feedback, feedback_terms, allowed)
         if extended:
             scores = self.scores(list(extended), {t: w * self.idf(t) for t, w in extended.items()})
-        hits = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))[: max(depth, top_k)]
+        hits = [hit for hit in scores.items() if allowed is None or hit[0] in allowed]
+        hits = sorted(hits, key=lambda hit: (-hit[1], hit[0]))[: max(depth, top_k)]
         seeds = [i for i, _ in hits[:top_k]]
         linked, n_truncated = self.linked_seeds(seeds, hub_limit) if hops else ({}, 0)
         sums = {}
+        if allowed is not None:
+            linked = {i: its for i, its in linked.items() if i in allowed}
         for i, its in linked.items():
             sums[i] = 0.0
             for seed in its:

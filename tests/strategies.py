@@ -15,6 +15,7 @@ SEPARATORS = (" ", " ", ", ", "-", "_", "\n", ". ")
 PUNCTUATION = ("?!", "...", "- / _", "'\"", "«—»", " \t\n")
 IDS = ("p1", "p2", "p3", "P1", "a/b", "x y", "é", "10", "9", "10.1/a:b(c)")
 OUTSIDE_IDS = ("outside", "0")
+VENUES = (None, None, "", "Nature", "NATURE", "Nature Comm.", "Revista Española")
 YEARS = (None, 1999, 2000, 2020, 99999)
 
 _WORDS_OFTEN_THE_SAME = st.sampled_from((*WORDS, *WORDS[:2] * 4))
@@ -56,6 +57,11 @@ def papers(draw, *, min_size=0, max_size=10, unique=True):
         references=_ids(ends, max_size=2),
         citations=_ids(ends, max_size=1),
         source=st.sampled_from(("", "arxiv", "s2")),
+        venue=st.sampled_from(VENUES),
+        type=st.sampled_from((None, "article-journal")),
+        extra=st.sampled_from(
+            ({}, {}, {"retracted": True}, {"retracted": "true"}, {"a": {"retracted": True}})
+        ),
     )
     corpus = [replace(draw(record), id=paper_id) for paper_id in ids]
     shape = draw(st.sampled_from(("as drawn", "as drawn", "hub", "hub, seen from it", "ring")))

@@ -15,8 +15,9 @@ import ir_measures
 import pytest
 from ir_measures import AP, RR, R, nDCG
 
-from litstore import BM25Index, Paper, RetrievalClient, RetrievalConfig
+from litstore import BM25Index, Paper, RetrievalClient, RetrievalConfig, SearchFilters
 from litstore import open as open_store
+from litstore.index import kernel
 from litstore.text import ANALYZERS, tokenise
 from reference import Reference
 
@@ -207,6 +208,43 @@ def test_whole_ranked_list_of_every_query_is_the_references(collections, name):
         assert expected.average == pytest.approx(actual.average_score, rel=0, abs=1e-12)
         hits = index.search(query, 1000)
         assert oracle.lexical(query, 1000) == [(hit.paper_id, hit.score) for hit in hits]
+
+
+@pytest.mark.parametrize("kernel_name", kernel.available())
+@pytest.mark.parametrize(
+    ("filters", "passes"),
+    [
+        (SearchFilters(year_from=1965, year_to=1969), lambda _, year: 1965 <= (year or 0) <= 1969),
+        (SearchFilters(has_abstract=True), lambda paper, _: bool(paper.abstract.strip())),
+        (
+            SearchFilters(authors=("Knuth", "Wirth, N.")),
+            lambda paper, _: any(
+                "Knuth" in name or ("Wirth" in name and "N" in name) for name in paper.authors
+            ),
+        ),
+    ],
+    ids=["years", "abstract", "authors"],
+)
+def test_filtered_lists_of_cacm_are_the_references(collections, filters, passes, kernel_name):
+    """Every query, to the last bit, with few and with many papers let through."""
+    before = kernel.active()
+    kernel.select(kernel_name)
+    collection = collections("cacm")
+    oracle, index = collection.reference(), BM25Index(collection.store)
+    kernel.select(before)
+    allowed = oracle.passing(passes)
+    assert 10 < len(allowed) < 2_000
+    client, walked = RetrievalClient(collection.store, log=False), 0
+    for query in collection.queries.values():
+        expected = oracle.search(query, allowed=allowed)
+        actual = client.search(query, filters=filters)
+        assert expected.ranked == entries(actual)
+        assert actual.n_allowed == len(allowed)
+        walked += actual.graph_count
+        for k in (5, 1000):
+            hits = index.search(query, k, filters=filters)
+            assert oracle.lexical(query, k, allowed) == [(h.paper_id, h.score) for h in hits]
+    assert walked > 10
 
 
 def test_cacm_walk_within_a_hub_limit_is_the_references(collections):

@@ -123,7 +123,7 @@ def said(corpus):
     return {
         p.id: (
             p.title, p.abstract, p.year, p.authors, p.source,
-            {*p.references} - {p.id}, {*p.citations} - {p.id},
+            {*p.references} - {p.id}, {*p.citations} - {p.id}, p.venue, p.type, p.extra,
         )
         for p in corpus
     }  # fmt: skip

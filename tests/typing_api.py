@@ -15,6 +15,7 @@ def use() -> None:
         config = litstore.RetrievalConfig(top_k_lexical=new, hub_limit=None)
         client = litstore.RetrievalClient(store, config)
         result: litstore.RetrievalResult = client.search("a title", limit=5)
+        recent = litstore.SearchFilters(year_from=2019, authors=("Knuth",), not_retracted=True)
         first: litstore.RankedPaper = result.ranked[0]
         year: int | None = first.paper.year
         score: float = first.final_score + result.average_score
@@ -28,4 +29,4 @@ def use() -> None:
     s2 = litstore.SemanticScholarMockClient(corpus)
     other = litstore.RetrievalClient(arxiv, s2, corpus, config)
     tokens: list[str] = litstore.tokenise("A title")
-    print(year, score, tree, hits, distances, judged, gone, other, tokens)
+    print(year, score, tree, hits, distances, judged, gone, other, tokens, recent)

@@ -86,7 +86,7 @@ LIMIT 60
     "queries_without_result": Question(
         "Which queries find nothing?",
         """
-SELECT query_norm, count(*) AS searches, max(at) AS last_at
+SELECT query_norm, filters, count(*) AS searches, max(at) AS last_at
 FROM query_log
 WHERE zero_result = 1 AND replay_run IS NULL
 GROUP BY query_hash

@@ -312,7 +312,7 @@ query_log: Final = _table(
     _text("at", "when the search began, UTC"),
     _text("client", "cli, python, web, mcp, eval"),
     _text("query", "the query as given, cut to 2,000 characters; NULL where redacted", null=True),
-    _text("query_hash", "hash of the query's tokens: equal for queries that rank equally"),
+    _text("query_hash", "hash of the query's tokens and filters: equal where they rank equally"),
     Column(
         "config",
         Text,
@@ -345,7 +345,7 @@ query_log: Final = _table(
     _real("hydrate_ms", "reading the papers that are returned"),
     _text("session", "what the caller labels searches with that belong together", null=True),
     _text("query_norm", "the query's tokens, cut to 2,000 characters; NULL if redacted", null=True),
-    _text("filters", "restrictions on the papers, a JSON object; NULL where none", null=True),
+    _text("filters", "restrictions on the papers, JSON; NULL where none or redacted", null=True),
     _real("matched_term_share", "share of the distinct terms that the best seed holds", null=True),
     _text("term_dfs", "JSON object: df of each of the first 64 terms; NULL if redacted", null=True),
     _real("rank_overlap", "RBO with the last run of the same query; NULL where none", null=True),

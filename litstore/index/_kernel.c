@@ -14,6 +14,10 @@
  * of 1/255 of its row's bound, rounded up. Levels take the place of term frequency, length and
  * division in everything that decides what can be left out; many of them are compared at once.
  *
+ * Where only some documents are allowed, the others are left out before they are compared with the
+ * threshold, windows without an allowed one are not read, and in a window with few these are scored
+ * one by one: the result is exact among the allowed.
+ *
  * A Term holds references to the bytes objects as SQLite returned them and a table of their rows;
  * it is checked once, when it is made, so that no later access can leave the buffers: a damaged row
  * is a ValueError, never a crash. Terms never change, and searching releases the GIL.
@@ -38,6 +42,7 @@
 #define WINDOW (1 << WINDOW_BITS)
 #define ESCAPE 255
 #define SAMPLE 256
+#define PROBE_COST 48            /* reading postings that take as long as looking up one, about */
 #define LEVELS 255
 #define LANES 16
 /* With so many postings in a window, every sum is looked at instead of those that were touched. */
@@ -456,6 +461,7 @@ typedef struct {
     Py_ssize_t n_tokens;
     const double *norms;
     int64_t n_docs;
+    const uint8_t *allowed;    /* one byte a document, not 0 where it may be found; NULL: all */
     double *parts;             /* contribution of each term to the document being scored */
     double slack;
 } Query;
@@ -560,6 +566,8 @@ static void sample(Query *query, Best *best, Cursor *scratch)
             if (!row->tfs[i])
                 continue;
             int64_t doc = row->first + (row->width ? (int64_t)offset_at(row, i) : i);
+            if (query->allowed && !query->allowed[doc])
+                continue;
             offer(best, exact(query, doc, scratch));
             scored++;
         }
@@ -695,6 +703,32 @@ static int64_t crowd(const Cursor *cursor, int64_t low, int64_t high)
     return n;
 }
 
+/* How many documents of the window may be found; not counted on beyond `enough`. */
+static inline int64_t count_allowed(const Query *query, int64_t low, int64_t high, int64_t enough)
+{
+    int64_t n = 0;
+    if (!query->allowed)
+        return high - low;
+    while (low < high && n <= enough) {
+        int64_t stop = low + 64 < high ? low + 64 : high;
+        for (; low < stop; low++)
+            n += query->allowed[low] != 0;
+    }
+    return n;
+}
+
+/* The most documents of a window that are sooner looked up in each term than found by reading. */
+static int64_t few(const Query *query)
+{
+    double slots = 0;
+    if (!query->allowed || !query->n_docs || !query->n_terms)
+        return 0;
+    for (Py_ssize_t t = 0; t < query->n_terms; t++)
+        slots += (double)query->cursors[t].term->n_slots;
+    double in_window = slots * WINDOW / (double)query->n_docs;
+    return (int64_t)(in_window / (PROBE_COST * (double)query->n_terms));
+}
+
 /* What each term can contribute in the window: those that can, ascending in `order`. */
 static float survey(Query *query, int64_t low, int64_t high, Py_ssize_t *order,
                     Py_ssize_t *n_active)
@@ -748,6 +782,8 @@ static inline float needed(const Search *search)
 static inline int consider(Search *search, int64_t doc, float reached)
 {
     const Query *query = search->query;
+    if (query->allowed && !query->allowed[doc])
+        return 0;
     double limit = threshold(&search->best);
     float rest = search->passive;
     if ((reached + rest) * query->slack < limit)
@@ -836,18 +872,43 @@ static int sum_up(Search *search, int64_t low, int64_t high)
     return 0;
 }
 
+/* The allowed documents of a window are scored one by one. */
+static int score_each(Search *search, int64_t low, int64_t high)
+{
+    for (int64_t doc = low; doc < high; doc++) {
+        if (!search->query->allowed[doc])
+            continue;
+        double score = exact(search->query, doc, search->scoring);
+        if (score <= 0 || score < threshold(&search->best))
+            continue;
+        if (keep(&search->found, doc, score))
+            return -1;
+        offer(&search->best, score);
+    }
+    return 0;
+}
+
 static int run(Search *search)
 {
     Query *query = search->query;
     size_t size = (size_t)query->n_terms * sizeof(Cursor);
     memcpy(search->probing, query->cursors, size);
     memcpy(search->scoring, query->cursors, size);
+    int64_t n_few = few(query);
     for (int64_t low = 0; low < query->n_docs; low += WINDOW) {
         int64_t high = low + WINDOW < query->n_docs ? low + WINDOW : query->n_docs;
+        int64_t n_allowed = count_allowed(query, low, high, n_few);
+        if (!n_allowed)
+            continue;
         float sum = survey(query, low, high, search->order, &search->n_active);
         double limit = threshold(&search->best);
         if (sum == 0 || sum * query->slack < limit)
             continue;
+        if (n_allowed <= n_few) {
+            if (score_each(search, low, high))
+                return -1;
+            continue;
+        }
         search->passive = 0;
         search->n_passive = 0;
         while (search->n_passive < search->n_active) {
@@ -876,8 +937,8 @@ typedef struct {
     Py_ssize_t *tokens;
     Cursor *cursors;           /* three sets: reading, probing, scoring */
     PyObject *terms;           /* keeps the terms alive while the GIL is released */
-    Py_buffer norms;
-    int has_norms;
+    Py_buffer norms, allowed;
+    int has_norms, has_allowed;
 } Request;
 
 static void release(Request *request)
@@ -888,6 +949,8 @@ static void release(Request *request)
     Py_XDECREF(request->terms);
     if (request->has_norms)
         PyBuffer_Release(&request->norms);
+    if (request->has_allowed)
+        PyBuffer_Release(&request->allowed);
 }
 
 static int read_terms(Request *request, State *state, PyObject *idfs)
@@ -966,6 +1029,17 @@ static int prepare(Request *request, State *state, PyObject *terms, PyObject *id
     return 0;
 }
 
+static int read_allowed(Request *request, PyObject *allowed)
+{
+    if (PyObject_GetBuffer(allowed, &request->allowed, PyBUF_SIMPLE))
+        return -1;
+    request->has_allowed = 1;
+    if (request->allowed.len != request->query.n_docs)
+        return damaged("one byte a document expected of what is allowed");
+    request->query.allowed = request->allowed.buf;
+    return 0;
+}
+
 /* Give levels to the terms that have been searched before. Needs the GIL: afterwards a level is
  * only read. */
 static int take_levels(Query *query)
@@ -1006,18 +1080,19 @@ static PyObject *as_pair(const Found *found, double limit)
 }
 
 PyDoc_STRVAR(top_k_doc,
-"top_k(terms, idfs, tokens, norms, k)\n--\n\n"
+"top_k(terms, idfs, tokens, norms, k, allowed=None)\n--\n\n"
 "Return (docs, scores) as bytes of int64 and double: every document whose score is above 0 and at\n"
-"least the k-th best, ties included, in order of document number.");
+"least the k-th best, ties included, in order of document number. allowed: one byte a document, 0\n"
+"where it counts as not there; None: all are.");
 
 static PyObject *top_k(PyObject *module, PyObject *args)
 {
     State *state = PyModule_GetState(module);
-    PyObject *terms, *idfs, *tokens, *norms;
+    PyObject *terms, *idfs, *tokens, *norms, *allowed = Py_None;
     Py_ssize_t k;
     Request request;
-    if (!PyArg_ParseTuple(args, "O!O!O!On", &PyList_Type, &terms, &PyList_Type, &idfs,
-                          &PyList_Type, &tokens, &norms, &k))
+    if (!PyArg_ParseTuple(args, "O!O!O!On|O", &PyList_Type, &terms, &PyList_Type, &idfs,
+                          &PyList_Type, &tokens, &norms, &k, &allowed))
         return NULL;
     if (k < 1) {
         PyErr_SetString(PyExc_ValueError, "k must be at least 1");
@@ -1026,7 +1101,7 @@ static PyObject *top_k(PyObject *module, PyObject *args)
     if (prepare(&request, state, terms, idfs, tokens, norms))
         return NULL;
     Query *query = &request.query;
-    if (take_levels(query)) {
+    if ((allowed != Py_None && read_allowed(&request, allowed)) || take_levels(query)) {
         release(&request);
         return NULL;
     }

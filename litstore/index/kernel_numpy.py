@@ -24,12 +24,16 @@ from litstore.index.postings import Block, decode
 
 Docs = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 SLACK: Final = 1 + 1e-9
 """Sums of doubles are off by far less than this factor allows."""
 
 SPREAD: Final = 32
 """A term that is in at least one of so many documents also has its frequencies by document."""
+
+LOOKUP_COST: Final = 4
+"""Reading postings that take as long as looking up one, about."""
 
 _scratch = threading.local()
 
@@ -97,25 +101,37 @@ class Term:
             return self._by_doc[docs].astype(np.int32)
         if not len(self.docs):
             return np.zeros(len(docs), dtype=np.int32)
-        at = np.minimum(np.searchsorted(self.docs, docs), len(self.docs) - 1)
-        return np.where(self.docs[at] == docs, self.tfs[at], 0)
+        # Of one type with the postings: else numpy would convert all of them.
+        wanted = docs.astype(np.int32)
+        at = np.minimum(np.searchsorted(self.docs, wanted), len(self.docs) - 1)
+        return np.where(self.docs[at] == wanted, self.tfs[at], 0)
 
 
 def top_k(
-    terms: list[Term], idfs: list[float], tokens: list[int], norms: Floats, k: int
+    terms: list[Term],
+    idfs: list[float],
+    tokens: list[int],
+    norms: Floats,
+    k: int,
+    allowed: Mask | None = None,
 ) -> tuple[bytes, bytes]:
     """Return (docs, scores) of every document at least as good as the k-th best, above 0.
 
     terms: the distinct terms of the query. idfs: theirs. tokens: the query's tokens in order, as
-    positions in `terms`. Docs are int64, ascending; scores double; both as bytes.
+    positions in `terms`. allowed: bool array of shape (n_docs,), false where a document counts as
+    not there; None: all are. Docs are int64, ascending; scores double; both as bytes.
     """
+    if allowed is not None and len(allowed) != len(norms):
+        raise ValueError("one byte a document expected of what is allowed")
     weights: Floats = np.bincount(tokens, minlength=len(terms)).astype(np.float64) * np.array(idfs)
     reach = weights * np.array([term.bound for term in terms], dtype=np.float64)
     order = np.argsort(-reach, kind="stable").tolist()
     # after[j]: the most that the terms from the j-th on can contribute together.
     after = np.append(np.cumsum(reach[order][::-1])[::-1], 0.0) * SLACK
-    docs, limit, n_read = _read(terms, weights, order, after, norms, k)
-    docs = _complete(terms, weights, order, after, n_read, docs, norms, limit)
+    docs = None if allowed is None else _few(terms, allowed)
+    if docs is None:
+        docs, limit, n_read = _read(terms, weights, order, after, norms, k, allowed)
+        docs = _complete(terms, weights, order, after, n_read, docs, norms, limit)
     scores = _exact(terms, idfs, tokens, norms, docs)
     docs, scores = docs[scores > 0], scores[scores > 0]
     if len(scores) > k:
@@ -144,6 +160,14 @@ def _sums(n: int) -> Floats:
     return held
 
 
+def _few(terms: list[Term], allowed: Mask) -> Docs | None:
+    """The allowed documents, where looking them up is sooner done than reading; else None."""
+    n_lookups = int(np.count_nonzero(allowed)) * len(terms)
+    if n_lookups * LOOKUP_COST > sum(len(term.docs) for term in terms):
+        return None
+    return np.flatnonzero(allowed)
+
+
 def _read(
     terms: list[Term],
     weights: Floats,
@@ -151,22 +175,26 @@ def _read(
     after: Floats,
     norms: Floats,
     k: int,
+    allowed: Mask | None,
 ) -> tuple[Docs, float, int]:
     """Read terms until the rest cannot make a new paper; return candidates, limit, terms read."""
     sums, limit, n_read = _sums(len(norms)), 0.0, 0
-    read: list[Term] = []
+    read: list[NDArray[np.int32]] = []
     try:
         for j, t in enumerate(order):
             if after[j] < limit:
                 break
-            term, n_read = terms[t], j + 1
-            read.append(term)
-            sums[term.docs] += weights[t] * bm25.term_scores(term.tfs, norms[term.docs], idf=1.0)
-            limit = max(limit, _kth(sums[term.docs], k))
-        found = [term.docs[(sums[term.docs] + after[n_read]) * SLACK >= limit] for term in read]
+            n_read = j + 1
+            held, tfs = terms[t].docs, terms[t].tfs
+            if allowed is not None:
+                held, tfs = held[allowed[held]], tfs[allowed[held]]
+            read.append(held)
+            sums[held] += weights[t] * bm25.term_scores(tfs, norms[held], idf=1.0)
+            limit = max(limit, _kth(sums[held], k))
+        found = [held[(sums[held] + after[n_read]) * SLACK >= limit] for held in read]
     finally:
-        for term in read:
-            sums[term.docs] = 0.0
+        for held in read:
+            sums[held] = 0.0
     # By sorting: numpy.unique hashes, which takes several times as long.
     docs = np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int32)
     first = np.ones(len(docs), dtype=bool)

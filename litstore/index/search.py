@@ -22,7 +22,9 @@ from litstore.database import papers, stats
 from litstore.database.engine import Database
 from litstore.database.stats import CorpusStats
 from litstore.errors import DamagedStoreError, QueryError, UnknownPaperError
+from litstore.filters import SearchFilters
 from litstore.index import bm25, kernel, lookup
+from litstore.index.allowed import AllowedDocs
 from litstore.index.cache import DEFAULT_BYTES, Term, TermCache
 from litstore.index.lookup import Columns, Entry
 from litstore.ranking.hits import Hit
@@ -47,6 +49,8 @@ class LexicalQuery:
 
     tokens: the query's tokens in order. terms: those of them that the index knows. weights: what
     each token counts in the score, where tokens are distinct; None: each as often as it occurs.
+    filters: what the papers must be, where anything; allowed: bool array of shape (n_docs,), which
+    documents are. What the index knows of terms and lengths is that of all papers.
     """
 
     tokens: list[str]
@@ -55,6 +59,8 @@ class LexicalQuery:
     columns: Columns
     kernel: ModuleType
     weights: Mapping[str, float] | None = None
+    filters: SearchFilters | None = None
+    allowed: NDArray[np.bool_] | None = None
 
     def unknown_terms(self) -> tuple[str, ...]:
         """The distinct tokens that are in no paper, in order of the query."""
@@ -76,9 +82,10 @@ class LexicalQuery:
     def best(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return (docs, scores), docs ascending, of all at least as good as the k-th best.
 
-        More than k where there are ties at the end; only scores above 0.
+        Among the documents that are allowed. More than k where there are ties at the end; only
+        scores above 0.
         """
-        docs, scores = self.kernel.top_k(*self._request(), k)
+        docs, scores = self.kernel.top_k(*self._request(), k, self.allowed)
         return np.frombuffer(docs, dtype=np.int64), np.frombuffer(scores, dtype=np.float64)
 
     def scores(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -108,18 +115,23 @@ class BM25Index:
         self._database = store.database
         self._kernel = kernel.module()
         self._cache = TermCache(cache_bytes)
+        self._allowed = AllowedDocs()
         self._columns: Columns | None = None
         self._refreshing = threading.Lock()
 
-    def search(self, query: str, top_k: int = 10) -> list[Hit]:
+    def search(
+        self, query: str, top_k: int = 10, *, filters: SearchFilters | None = None
+    ) -> list[Hit]:
         """Return the `top_k` best papers with a score above 0; ties by paper id.
+
+        filters: of the papers that these let through; the scores are the same without them.
 
         Raises QueryError for a query that is not text or too long, or a top_k below 1.
         """
         if type(top_k) is not int or top_k < 1:
             raise QueryError(f"top_k must be a whole number of at least 1, not {top_k!r}")
         with self._database.read() as connection:
-            _, scores, ids = best(connection, self.query(connection, query), top_k)
+            _, scores, ids = best(connection, self.query(connection, query, filters), top_k)
         return list(map(Hit, ids, scores, count(1)))
 
     def score(self, query: str, paper_id: str) -> float:
@@ -154,8 +166,10 @@ class BM25Index:
             docs, tfs = found[term]
             return sorted(zip(papers.ids(connection, docs), tfs.tolist(), strict=True))
 
-    def query(self, connection: Connection, query: str) -> LexicalQuery:
-        """Prepare a query in this transaction's snapshot.
+    def query(
+        self, connection: Connection, query: str, filters: SearchFilters | None = None
+    ) -> LexicalQuery:
+        """Prepare a query in this transaction's snapshot; filters restrict what `best` finds.
 
         Raises QueryError for a query that is not text or too long, DamagedStoreError where the
         postings contradict themselves.
@@ -170,7 +184,12 @@ class BM25Index:
                 f"the query's {len(tokens):,} tokens stand for {work:,} postings of this corpus "
                 f"(at most {MAX_QUERY_WORK:,}); shorten it"
             )
-        return LexicalQuery(tokens, terms, corpus, columns, self._kernel)
+        if not filters:
+            return LexicalQuery(tokens, terms, corpus, columns, self._kernel)
+        allowed = self._allowed.find(connection, columns, filters)
+        return LexicalQuery(
+            tokens, terms, corpus, columns, self._kernel, filters=filters, allowed=allowed
+        )
 
     def weighted(
         self, connection: Connection, query: LexicalQuery, weights: Mapping[str, float]

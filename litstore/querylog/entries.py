@@ -122,6 +122,15 @@ def digest(content: str) -> str:
     return hashlib.blake2b(content.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
+def query_hash(norm: str, filters: str | None = None) -> str:
+    """Return what `query_log.query_hash` holds: equal for queries that rank equally.
+
+    norm: the query's tokens, joined by spaces. filters: the JSON of its filters; the same words
+    under other filters are another query.
+    """
+    return digest(norm if filters is None else f"{norm}\n{filters}")
+
+
 _CROCKFORD: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS: Final = [one + other for one in _CROCKFORD for other in _CROCKFORD]
 _SHIFTS: Final = range(120, -1, -10)

@@ -13,7 +13,14 @@ from litstore import clock
 from litstore.database import stats
 from litstore.database.engine import Database, raw_connection, rows_as_json
 from litstore.errors import ConfigError
-from litstore.querylog.entries import QUERY_COLUMNS, LoggedHit, LoggedQuery, digest, unpacked
+from litstore.querylog.entries import (
+    KEPT_CHARS,
+    QUERY_COLUMNS,
+    LoggedHit,
+    LoggedQuery,
+    query_hash,
+    unpacked,
+)
 
 PAGE: Final = 500
 """Searches are streamed this many at a time; each page is one snapshot."""
@@ -38,7 +45,9 @@ class Which:
     """Which searches: each field that is set narrows the choice.
 
     since, until: at or after, and before, this moment. query: the same query, however it is
-    spelt: its tokens count, so it is found in a redacted log too. config: a fingerprint. client,
+    spelt: its tokens count, so it is found in a redacted log too; there only where it had no
+    filters, which are redacted with its words. filtered: under filters, or without any; None for
+    both. config: a fingerprint. client,
     session, status: exactly this. zero_results: nothing was found. replays: replays instead of
     ordinary searches; None for both. query_id: this one.
 
@@ -55,6 +64,7 @@ class Which:
     zero_results: bool = False
     replays: bool | None = False
     query_id: str | None = None
+    filtered: bool | None = None
 
     def __post_init__(self) -> None:
         if self.status is not None and self.status not in STATUSES:
@@ -62,10 +72,11 @@ class Which:
 
     def where(self, connection: Connection) -> tuple[str, dict[str, Any]]:
         """Return the condition, and what is bound to it."""
+        norm = None if self.query is None else normal_form(connection, self.query)
         bound = {
             "since": None if self.since is None else clock.utc_text(self.since),
             "until": None if self.until is None else clock.utc_text(self.until),
-            "query_hash": None if self.query is None else query_hash(connection, self.query),
+            "query_hash": None if norm is None else query_hash(norm),
             "config": self.config,
             "client": self.client,
             "session": self.session,
@@ -73,6 +84,12 @@ class Which:
             "query_id": self.query_id,
         }
         parts = [_CONDITIONS[name] for name, value in bound.items() if value is not None]
+        if norm is not None and self.filtered is not False:
+            # Their hash is that of words and filters together; a norm that was cut is no norm.
+            parts[parts.index(_CONDITIONS["query_hash"])] = _QUERY_OR_FILTERED
+            bound["query_norm"] = norm if len(norm) <= KEPT_CHARS else None
+        if self.filtered is not None:
+            parts.append(f"filters IS {'NOT ' if self.filtered else ''}NULL")
         if self.zero_results:
             parts.append("zero_result = 1")
         if self.replays is not None:
@@ -92,6 +109,11 @@ _CONDITIONS: Final = {
 }
 
 
+_QUERY_OR_FILTERED: Final = (
+    "(query_hash = :query_hash OR (filters IS NOT NULL AND query_norm = :query_norm))"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class UsedConfig:
     """A configuration that was logged: ranking and recipe as JSON, and since when it is used."""
@@ -102,9 +124,12 @@ class UsedConfig:
     first_used_at: str
 
 
-def query_hash(connection: Connection, query: str) -> str:
-    """Return what `query_log.query_hash` holds for a query, under the index's own analyzer."""
-    return digest(" ".join(stats.analyzer_of(stats.read(connection))(query)))
+def normal_form(connection: Connection, query: str) -> str:
+    """Return what `query_log.query_norm` holds, whole: the tokens under the index's own analyzer.
+
+    `litstore.querylog.entries.query_hash` makes the hash of it.
+    """
+    return " ".join(stats.analyzer_of(stats.read(connection))(query))
 
 
 def entries_sql(where: str, *, newest_first: bool) -> str:

@@ -335,7 +335,7 @@ def _kept(spilled: _Spilled, settings: LogSettings) -> _Spilled:
     """The entry as it may be kept: without its words where the log is redacted."""
     if not settings.redacted:
         return spilled
-    query = replace(spilled.query, query=None, query_norm=None, term_dfs=None)
+    query = replace(spilled.query, query=None, query_norm=None, filters=None, term_dfs=None)
     return replace(spilled, query=query)
 
 

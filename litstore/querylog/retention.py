@@ -67,14 +67,15 @@ WHERE query_no IN (SELECT value FROM json_each(:numbers))
 
 REDACT_SQL: Final = """
 UPDATE query_log
-SET query = NULL, query_norm = NULL, term_dfs = NULL
+SET query = NULL, query_norm = NULL, filters = NULL, term_dfs = NULL
 WHERE query_no IN (SELECT value FROM json_each(:numbers))
 """
 
 WITH_TEXT_SQL: Final = """
 SELECT query_no
 FROM query_log
-WHERE query_no > :last AND (query IS NOT NULL OR query_norm IS NOT NULL OR term_dfs IS NOT NULL)
+WHERE query_no > :last
+  AND (query IS NOT NULL OR query_norm IS NOT NULL OR filters IS NOT NULL OR term_dfs IS NOT NULL)
 ORDER BY query_no
 LIMIT :chunk
 """

@@ -15,7 +15,7 @@ import random
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from typing import Any, Final
@@ -200,13 +200,16 @@ def series(
 
     by: how long a bucket is: "hour", "day", "week" (from Monday, all in UTC), or "search" for one
     point per search. exact: read every search, however many. configs: only these fingerprints.
-    which: the fields of `litstore.querylog.read.Which`.
+    which: the fields of `litstore.querylog.read.Which`; of one query the searches without filters,
+    unless `filtered` says otherwise, since under filters it is another query.
 
     Raises ConfigError for a bucket that does not exist.
     """
     if by not in BUCKETS:
         raise ConfigError(f"by is one of {', '.join(BUCKETS)}, not {by!r}")
     chosen = Which(**which)
+    if chosen.query is not None and chosen.filtered is None:
+        chosen = replace(chosen, filtered=False)
     with database.read() as connection:
         where, bound = chosen.where(connection)
         if configs is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from litstore.config import Recipe, RetrievalConfig, profile_of
+from litstore.filters import SearchFilters
 from litstore.paper import Paper
 
 
@@ -54,6 +55,8 @@ class RetrievalResult:
     hit_count, average_score, top_score: length, mean and maximum of the final scores of the *whole*
         list, whatever `limit` was; 0 for an empty list.
     wall_time_ms: milliseconds from the call to the finished list, without logging.
+    filters: what the papers had to be, None where anything; n_allowed: how many papers of the store
+        are so, whatever the query. The list, its counts and its metrics are of these papers only.
 
     The rest describes how the list came about: lexical_count papers from BM25 (the seeds, or as
     deep as list_depth), graph_count papers that only the walk found, graph_truncated papers at
@@ -83,6 +86,8 @@ class RetrievalResult:
     config: RetrievalConfig = field(default_factory=RetrievalConfig)
     passes_ms: Mapping[str, float] = field(default_factory=dict)
     recipe: Recipe = field(default_factory=Recipe)
+    filters: SearchFilters | None = None
+    n_allowed: int | None = None
 
     @property
     def profile(self) -> str | None:

@@ -19,14 +19,15 @@ from litstore.database import stats
 from litstore.database.engine import MEMORY
 from litstore.database.stats import CorpusStats
 from litstore.errors import LitstoreError, QueryError
+from litstore.filters import SearchFilters
 from litstore.paper import Paper
 from litstore.querylog.entries import (
     KEPT_HITS,
     LoggedConfig,
     LoggedHit,
     LoggedQuery,
-    digest,
     new_query_id,
+    query_hash,
 )
 from litstore.ranking.explain import Explanation
 from litstore.ranking.hits import RankedPaper, RetrievalResult
@@ -104,11 +105,19 @@ class RetrievalClient:
         self.log = log
         self._last_config: tuple[object, LoggedConfig] | None = None
 
-    def search(self, query: str, limit: int | None = None) -> RetrievalResult:
+    def search(
+        self, query: str, limit: int | None = None, *, filters: SearchFilters | None = None
+    ) -> RetrievalResult:
         """Search the store; see RetrievalResult for what comes back.
 
         limit: return at most this many papers; it cuts `ranked` and nothing else. None returns the
         whole list. A query without tokens, or without a match, gives an empty result.
+
+        filters: rank only papers that these let through. They are what becomes a seed, lends terms
+        to the query (feedback_docs) or BM25 to a neighbour by text, and stands in the list; BM25
+        is divided by that of the best of them, and weighted links by the largest sum among them.
+        The walk passes through the others, and df, N, mean length and the years of the ramp stay
+        those of all papers.
 
         Raises QueryError for a query that is not text, or too long, or a limit below 0, and
         ConfigError where the configuration is a profile's (see RetrievalConfig.profile) and the
@@ -116,10 +125,15 @@ class RetrievalClient:
         """
         if limit is not None and (type(limit) is not int or limit < 0):
             raise QueryError(f"limit must be a whole number of at least 0, not {limit!r}")
-        return self.searched(query, limit, replay={})[0]
+        return self.searched(query, limit, filters=filters, replay={})[0]
 
     def searched(
-        self, query: str, limit: int | None, *, replay: Mapping[str, str | None]
+        self,
+        query: str,
+        limit: int | None,
+        *,
+        replay: Mapping[str, str | None],
+        filters: SearchFilters | None = None,
     ) -> tuple[RetrievalResult, Ranking]:
         """Search, and return with the result the whole ranking behind it.
 
@@ -127,10 +141,13 @@ class RetrievalClient:
         """
         watch = Stopwatch()
         at = clock.now()
+        filters = _given(filters)
         marks = {"query_id": new_query_id(at), "at": clock.utc_text(at), **replay}
+        if filters is not None:
+            marks["filters"] = filters.canonical_json()
         try:
             with self.store.database.read() as connection:
-                found = self._rank(connection, query, watch)
+                found = self._rank(connection, query, watch, filters)
                 best = found.best(connection, None if limit is None else max(limit, KEPT_HITS))
                 hits = _hits(found, best)
                 ranked = self._hydrate(connection, found, best[:limit], hits)
@@ -146,22 +163,32 @@ class RetrievalClient:
             result = replace(result, query_id=marks["query_id"])
         return result, found
 
-    def explain(self, query: str, paper_id: str) -> Explanation:
+    def explain(
+        self, query: str, paper_id: str, *, filters: SearchFilters | None = None
+    ) -> Explanation:
         """Return every part of one paper's score for a query, as a tree; nothing is logged.
 
         The root's value equals the paper's final score exactly; it is 0.0, and says so, for a
-        paper that the search does not return. Raises UnknownPaperError for an unknown id.
+        paper that the search does not return. filters: as in `search`.
+
+        Raises UnknownPaperError for an unknown id.
         """
         with self.store.database.read() as connection:
-            found = self._rank(connection, query, Stopwatch())
+            found = self._rank(connection, query, Stopwatch(), _given(filters))
             return explain.explain(connection, found, self.config, paper_id)
 
-    def _rank(self, connection: Connection, query: str, watch: Stopwatch) -> Ranking:
+    def _rank(
+        self,
+        connection: Connection,
+        query: str,
+        watch: Stopwatch,
+        filters: SearchFilters | None,
+    ) -> Ranking:
         name = self.config.of_profile
         if name is not None:
             corpus = stats.read(connection)
             stats.require_recipe(corpus, find_profile(name), self.store.path)
-        return rank(connection, self.store.index, query, self.config, watch)
+        return rank(connection, self.store.index, query, self.config, watch, filters)
 
     def _hydrate(
         self,
@@ -229,7 +256,7 @@ class RetrievalClient:
             merge_ms=passes["merge"],
             hydrate_ms=passes["hydrate"],
             session=self.session,
-            **entry.of_query(found.query, found.seeds),
+            **entry.of_query(found.query, found.seeds, marks.get("filters")),
             **marks,
         )
         return self.store.query_log.record(logged, hits, config, entry.corpus_of(found.corpus))
@@ -255,9 +282,10 @@ class RetrievalClient:
         config = logged_config(self.config, corpus)
         logged = LoggedQuery(
             client=self.client, query=entry.loggable(query),
-            query_hash=digest(query), config=config.fingerprint, generation=corpus.generation,
-            status="error", error=type(error).__name__, limit_given=_storable(limit),
-            wall_time_ms=watch.total_ms(), session=self.session, **marks,
+            query_hash=query_hash(query, marks.get("filters")), config=config.fingerprint,
+            generation=corpus.generation, status="error", error=type(error).__name__,
+            limit_given=_storable(limit), wall_time_ms=watch.total_ms(), session=self.session,
+            **marks,
         )  # fmt: skip
         self.store.query_log.record(logged, [], config, entry.corpus_of(corpus))
 
@@ -280,6 +308,13 @@ def _bind(args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
             "RetrievalClient(arxiv, s2, corpus, config)"
         )
     return given
+
+
+def _given(filters: SearchFilters | None) -> SearchFilters | None:
+    """The filters, None where nothing is set."""
+    if filters is not None and not isinstance(filters, SearchFilters):
+        raise TypeError(f"filters must be SearchFilters, not {type(filters).__name__}")
+    return filters or None
 
 
 def _in_memory(corpus: Iterable[Paper] | Mapping[str, Paper], profile: str | None) -> Store:
@@ -334,6 +369,8 @@ def _result(
         generation=found.corpus.generation,
         config=config,
         recipe=found.corpus.recipe,
+        filters=found.query.filters,
+        n_allowed=found.n_allowed,
         passes_ms=watch.laps,
         wall_time_ms=watch.total_ms(),
     )

@@ -74,6 +74,7 @@ class Logged:
 
 
 STATE_SQL: Final = "SELECT added_at FROM papers WHERE doc = ?"
+REPLACED_SQL: Final = "SELECT updated_at FROM papers WHERE doc = ?"
 
 
 class Drift:
@@ -108,6 +109,10 @@ class Drift:
             return doc >= self._before.corpus.next_doc
         (added_at,) = self._connection.exec_driver_sql(STATE_SQL, (doc,)).one()
         return bool(added_at > self._before.at)
+
+    def _is_replaced(self, name: str) -> bool:
+        (updated_at,) = self._connection.exec_driver_sql(REPLACED_SQL, (self._docs[name],)).one()
+        return bool(updated_at > self._before.at)
 
     def _settle(self) -> None:
         """Take added and deleted papers out of both lists; what then still moved is `residual`."""
@@ -210,6 +215,9 @@ class Drift:
 
     def _unreached(self, name: str) -> Cause:
         old = self._old[name]
+        allowed = self._found.query.allowed
+        if allowed is not None and not allowed[self._docs[name]]:
+            return Cause(PAPER_REPLACED, f"{name} no longer passes the filters")
         if old.graph_distance == 0:
             return self._lexical(name)
         return self._lost_way(name, old)
@@ -223,6 +231,8 @@ class Drift:
 
     def _risen(self, name: str, new: LoggedHit) -> Cause:
         """A paper that was there before, but not among the first 20."""
+        if self._found.query.filters is not None and self._is_replaced(name):
+            return Cause(PAPER_REPLACED, f"{name} passes the filters as it is now")
         recency = self._recency_then(name)
         moved = recency is not None and abs(recency - new.recency_score) > SAME
         lexical = self._lexical(name)

@@ -16,7 +16,7 @@ from litstore.database import papers
 from litstore.database.stats import CorpusStats
 from litstore.errors import LitstoreError
 from litstore.index.search import LexicalQuery
-from litstore.querylog.entries import KEPT_CHARS, KEPT_TERMS, LoggedCorpus, LoggedHit, digest
+from litstore.querylog.entries import KEPT_CHARS, KEPT_TERMS, LoggedCorpus, LoggedHit, query_hash
 from litstore.retrieval.passes import Ranking
 
 
@@ -25,13 +25,16 @@ def loggable(query: str) -> str:
     return query[:KEPT_CHARS].replace("\x00", "").encode("utf-8", "replace").decode()
 
 
-def of_query(lexical: LexicalQuery, seeds: list[int]) -> dict[str, Any]:
-    """The columns that describe the query itself and how the index met it."""
+def of_query(lexical: LexicalQuery, seeds: list[int], filters: str | None) -> dict[str, Any]:
+    """The columns that describe the query itself and how the index met it.
+
+    filters: what the papers must be, as JSON; None where anything.
+    """
     distinct = list(dict.fromkeys(lexical.tokens))
     norm = " ".join(lexical.tokens)
     held = sum(lexical.tf(token, seeds[0]) > 0 for token in lexical.terms) if seeds else 0
     return {
-        "query_hash": digest(norm),
+        "query_hash": query_hash(norm, filters),
         "query_norm": loggable(norm),
         "matched_term_share": held / len(distinct) if distinct else 0.0,
         "term_dfs": json.encode(doc_freqs(lexical, distinct[:KEPT_TERMS])).decode(),

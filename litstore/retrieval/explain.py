@@ -30,7 +30,7 @@ def explain(
     lexical = _bm25(found, doc)
     place = found.place(connection, paper_id, doc)
     if place is None:
-        return Explanation(0.0, f"{paper_id}: {_absence(config)}", (lexical,))
+        return Explanation(0.0, f"{paper_id}: {_absence(found, config, doc)}", (lexical,))
     at, rank = place
     parts = [
         _lexical_part(found, config, at, lexical),
@@ -46,7 +46,9 @@ def explain(
     )
 
 
-def _absence(config: RetrievalConfig) -> str:
+def _absence(found: Ranking, config: RetrievalConfig, doc: int) -> str:
+    if found.query.allowed is not None and not found.query.allowed[doc]:
+        return f"not in the result: the filters leave it out ({found.query.filters})"
     depth = config.depth
     lexical = "no seed" if depth == config.top_k_lexical else f"not among the best {depth} by BM25"
     if config.seed_weight == "flat":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from litstore.citations.links import Links, links
 from litstore.config import RetrievalConfig
 from litstore.database import papers
 from litstore.database.stats import CorpusStats
+from litstore.filters import SearchFilters
 from litstore.index.search import BM25Index, LexicalQuery, best, deep
 from litstore.ranking import merge
 from litstore.ranking.merge import Blend
@@ -47,8 +48,9 @@ class Ranking:
     lexical: what was searched, the same or the query extended by feedback from the documents
     `feedback`. seeds: document numbers of the walk's start,
     best first; seed_scores: their raw BM25. n_lexical: candidates that BM25 found. walk: what it
-    reached. links, largest_sum: where links are weighted, who is linked to which seed, and the
-    largest sum of a paper's links. near: neighbours by text, where asked for.
+    reached, filtered papers included. links, largest_sum: where links are weighted, who is linked
+    to which seed, and the largest sum of a candidate's links. near: neighbours by text, where asked
+    for.
     """
 
     corpus: CorpusStats
@@ -67,6 +69,12 @@ class Ranking:
     hops: NDArray[np.int64]
     bm25: NDArray[np.float64]
     blend: Blend
+
+    @property
+    def n_allowed(self) -> int | None:
+        """How many papers of the store the filters let through; None without filters."""
+        allowed = self.query.allowed
+        return None if allowed is None else int(np.count_nonzero(allowed))
 
     @property
     def n_truncated(self) -> int:
@@ -104,9 +112,14 @@ def rank(
     query: str,
     config: RetrievalConfig,
     watch: Stopwatch,
+    filters: SearchFilters | None = None,
 ) -> Ranking:
-    """Run both passes and the merge in this transaction's snapshot."""
-    asked = index.query(connection, query)
+    """Run both passes and the merge in this transaction's snapshot.
+
+    filters: only papers that these let through become seeds, feedback, text neighbours or
+    candidates; the walk passes through the others.
+    """
+    asked = index.query(connection, query, filters)
     corpus = asked.corpus
     watch.lap("parse")
     lexical, feedback = asked, list[int]()
@@ -120,9 +133,15 @@ def rank(
     walk, weighted = _walk(connection, seeds, config)
     watch.lap("graph")
     docs, hops = _candidates(walk, found.docs)
+    if lexical.allowed is not None:
+        kept = lexical.allowed[docs]
+        docs, hops = docs[kept], hops[kept]
     bm25 = lexical.scores(docs)
     graph, largest_sum = merge.graph_scores(hops), 0.0
     if weighted is not None:
+        if lexical.allowed is not None:
+            kept = lexical.allowed[weighted.docs]
+            weighted = replace(weighted, seeds=weighted.seeds[kept], docs=weighted.docs[kept])
         sums = _link_sums(docs, weighted, seed_scores)
         graph, largest_sum = merge.shares(sums), float(sums.max(initial=0.0))
     near = None

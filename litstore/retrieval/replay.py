@@ -15,8 +15,16 @@ from typing import Any, Final
 from litstore.config import RetrievalConfig
 from litstore.database.engine import raw_connection
 from litstore.errors import ConfigError
+from litstore.filters import SearchFilters
 from litstore.querylog import read
-from litstore.querylog.entries import KEPT_HITS, LoggedCorpus, LoggedHit, LoggedQuery, new_query_id
+from litstore.querylog.entries import (
+    KEPT_HITS,
+    LoggedCorpus,
+    LoggedHit,
+    LoggedQuery,
+    new_query_id,
+    query_hash,
+)
 from litstore.querylog.overlap import PERSISTENCE, jaccard, rank_biased_overlap
 from litstore.querylog.read import Which
 from litstore.retrieval.client import RetrievalClient
@@ -56,7 +64,7 @@ class QueryDrift:
     replay_of: the logged search, query_id: its replay (None where not logged). rbo: rank-biased
     overlap of both lists of 20, 0 to 1; jaccard: papers that both have among the first k, by
     papers that either has. moves: heaviest first, `entered`, `left` and `moved` among them. causes:
-    why, in all. None and empty where there was no earlier run.
+    why, in all. None and empty where there was no earlier run. filters: of both searches, as JSON.
     """
 
     query: str
@@ -67,6 +75,7 @@ class QueryDrift:
     jaccard: float | None = None
     moves: tuple[Move, ...] = ()
     causes: tuple[Cause, ...] = ()
+    filters: str | None = None
 
     @property
     def entered(self) -> list[str]:
@@ -135,8 +144,9 @@ def replay(
     """Run logged queries again and compare; the last ordinary run of each distinct query counts.
 
     config: under this configuration; None for the one each was logged with, with the knobs in
-    `change` set otherwise. queries: these, and not what the log holds; one without an earlier run
-    is searched and has nothing to be compared with. log: log the replays, marked. on_query is
+    `change` set otherwise; under the filters it was logged with. queries: these, and not what the
+    log holds, without filters; one without an earlier run is searched and has nothing to be
+    compared with. log: log the replays, marked. on_query is
     called with how many of how many are done. which: the fields of `litstore.querylog.read.Which`.
 
     Raises ConfigError for a knob that does not exist or is outside its range, or k below 1.
@@ -168,7 +178,9 @@ def _chosen(
     if queries is not None:
         found: list[tuple[str, LoggedQuery | None]] = []
         for query in dict.fromkeys(queries):
-            runs = [e for e in log.entries(limit=5, query=query) if e.status != "error"]
+            runs = [
+                e for e in log.entries(limit=5, query=query, filtered=False) if e.status != "error"
+            ]
             found.append((query, runs[0] if runs else None))
         return found, []
     last: dict[str, LoggedQuery] = {}
@@ -192,6 +204,10 @@ def _unrepeatable(store: Store, entry: LoggedQuery) -> str | None:
         return "its words are redacted"
     if len(entry.query) >= 2_000:
         return "its words were cut"
+    try:
+        SearchFilters.from_json(entry.filters)
+    except ConfigError as error:
+        return f"its filters cannot be read: {error}"
     if entry.hit_count and not (store.query_log.find(entry.query_id) or (None, []))[1]:
         return "its papers have expired from the log"
     return None
@@ -211,10 +227,13 @@ def _again(
     then = None if entry is None else _config_of(store, entry.config)
     now = _changed(config or then or RetrievalConfig(), change)
     marks = {"replay_run": run, "replay_of": None if entry is None else entry.query_id}
+    filters = None if entry is None else SearchFilters.from_json(entry.filters)
     client = RetrievalClient(store, now, client="replay", log=log)
-    result, found = client.searched(query, DEPTH, replay=marks)
+    result, found = client.searched(query, DEPTH, filters=filters, replay=marks)
     ranked = [hit.paper.id for hit in result.ranked]
     drift = QueryDrift(query, marks["replay_of"], result.query_id, now.canonical_json())
+    if filters is not None:
+        drift = replace(drift, filters=filters.canonical_json())
     if entry is None:
         return drift
     before = _logged(store, entry)
@@ -251,10 +270,11 @@ def _causes(
     middle = ranked
     if then is not None and then != now:
         client = RetrievalClient(store, then, log=False)
-        result, found = client.searched(query, DEPTH, replay={})
+        result, found = client.searched(query, DEPTH, filters=found.query.filters, replay={})
         middle = [hit.paper.id for hit in result.ranked]
     with store.database.read() as connection:
-        if read.query_hash(connection, query) != entry.query_hash:
+        norm = read.normal_form(connection, query)
+        if query_hash(norm, entry.filters) != entry.query_hash:
             return _only(Cause(RECIPE, "the query has other tokens than it had"))
         if then is None:
             return _only(Cause(CONFIGURATION, "the old one cannot be read"))

@@ -85,10 +85,12 @@ class Corpus:
             sums[docs] += bm25.term_scores(tfs, self.norms[docs], idf=self.idfs[token])
         return sums
 
-    def best(self, tokens: list[int], k: int) -> tuple[np.ndarray, np.ndarray]:
+    def best(
+        self, tokens: list[int], k: int, allowed: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """What top_k promises, from all scores."""
         sums = self.scores(tokens)
-        docs = np.flatnonzero(sums > 0)
+        docs = np.flatnonzero(sums > 0 if allowed is None else (sums > 0) & allowed)
         if len(docs) > k:
             docs = docs[sums[docs] >= np.sort(sums[docs])[-k]]
         return docs, sums[docs]
@@ -124,6 +126,56 @@ def test_pruned_is_unpruned(
     some = np.arange(seed % 97, N_DOCS, 97, dtype=np.int64)
     found = module.score(terms, corpus.idfs, tokens, corpus.norms, some.tobytes())
     assert np.frombuffer(found).tolist() == corpus.scores(tokens)[some].tolist()
+
+
+SHAPES = ("one in two", "one in a thousand", "the first few", "the last one", "all", "none")
+
+
+def allowed_of(shape: str, seed: int) -> np.ndarray:
+    """Which documents are allowed, as a bool array."""
+    chance = np.random.default_rng(seed)
+    drawn = chance.random(N_DOCS)
+    at = np.arange(N_DOCS)
+    return {
+        "one in two": drawn < 0.5,
+        "one in a thousand": drawn < 0.001,
+        "the first few": at < 5_000,
+        "the last one": at == N_DOCS - 1,
+        "all": drawn < 2,
+        "none": drawn > 2,
+    }[shape]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), DOC_FREQS, st.sampled_from(SHAPES), st.data())
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_best_of_the_allowed(
+    name: str, seed: int, doc_freqs: list[int], shape: str, data: st.DataObject
+) -> None:
+    """With a part of the documents allowed, the same bits as when the others were left out last."""
+    kernel.select(name)
+    module = kernel.module()
+    corpus, allowed = Corpus(seed, doc_freqs), allowed_of(shape, seed)
+    tokens = data.draw(st.lists(st.integers(0, len(doc_freqs) - 1), min_size=1, max_size=6))
+    terms = [corpus.term(module, number) for number in range(len(doc_freqs))]
+    for k in (1, 10, 1000, 100_000):
+        docs, scores = module.top_k(terms, corpus.idfs, tokens, corpus.norms, k, allowed)
+        expected_docs, expected = corpus.best(tokens, k, allowed)
+        assert np.frombuffer(docs, np.int64).tolist() == expected_docs.tolist()
+        assert np.frombuffer(scores).tolist() == expected.tolist()
+
+
+def test_what_is_allowed_has_one_byte_a_document(active: ModuleType) -> None:
+    """Another length is an error, never a look beyond the end; None is everything."""
+    corpus = Corpus(1, [300])
+    asked = ([corpus.term(active, 0)], corpus.idfs, [0], corpus.norms, 5)
+    for length in (0, N_DOCS - 1, N_DOCS + 1, 8 * N_DOCS):
+        with pytest.raises(ValueError, match="one byte a document"):
+            active.top_k(*asked, np.ones(length, dtype=bool))
+    with pytest.raises(TypeError):
+        active.top_k(*asked, 5)
+    assert active.top_k(*asked, None) == active.top_k(*asked)
+    assert active.top_k(*asked, np.zeros(N_DOCS, dtype=bool)) == (b"", b"")
 
 
 def test_ties_at_the_cut_are_all_returned(active: ModuleType) -> None:

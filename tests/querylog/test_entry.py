@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import litstore
-from litstore import Paper, RetrievalClient, RetrievalConfig, clock
-from litstore.errors import ConfigError
+from litstore import Paper, RetrievalClient, RetrievalConfig, SearchFilters, clock
+from litstore.errors import ConfigError, QueryError
 from litstore.formats.jsonl import open_papers
+from litstore.querylog.entries import digest
 from litstore.querylog.overlap import rank_biased_overlap
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -33,6 +34,12 @@ def store(tmp_path):
 def logged(store, query="sparse attention", **named):
     """The row of one search, and its hits."""
     result = RetrievalClient(store, **named).search(query)
+    return store.query_log.find(result.query_id)
+
+
+def logged_under(store, filters, query="sparse attention"):
+    """The row of one search under filters, and its hits."""
+    result = RetrievalClient(store).search(query, filters=filters)
     return store.query_log.find(result.query_id)
 
 
@@ -322,6 +329,68 @@ def test_a_redacted_log_keeps_only_the_hash(store):
     assert len(store.query_log.entries(query="sparse attention")) == 2
     store.query_log.redact(on=False)
     assert logged(store)[0].query == "sparse attention"
+
+
+def test_redaction_takes_the_filters_with_the_words(store):
+    """Names of authors tell what was asked; the hash still tells equal searches from others."""
+    filters = SearchFilters(authors=("Confidentialname",))
+    ask = RetrievalClient(store).search
+    plain = store.query_log.find(ask("sparse attention", filters=filters).query_id)[0]
+    assert plain.filters == '{"authors":["Confidentialname"]}'
+    store.query_log.redact(on=True)
+    entry = store.query_log.find(ask("sparse attention", filters=filters).query_id)[0]
+    assert (entry.filters, entry.query_hash) == (None, plain.query_hash)
+    assert store.query_log.redact_existing() == 1
+    assert store.query_log.find(plain.query_id)[0].filters is None
+    path = Path(store.path)
+    assert b"Confidentialname" not in path.read_bytes() + Path(f"{path}-wal").read_bytes()
+
+
+# Filters
+
+
+def test_the_filters_are_in_the_log(store):
+    """As canonical JSON, and counts and scores are those of the filtered list."""
+    filters = SearchFilters(year_from=2010, has_abstract=True)
+    entry, hits = logged_under(store, filters)
+    assert entry.filters == '{"has_abstract":true,"year_from":2010}'
+    assert [hit.paper_id for hit in hits] == ["alone"]
+    assert (entry.hit_count, entry.lexical_count) == (1, 1)
+    assert logged(store)[0].filters is None
+
+
+def test_other_filters_are_another_query(store):
+    """The hash of the words alone is what it was; under filters it is another, by the filters."""
+    none, _ = logged(store)
+    one, _ = logged_under(store, SearchFilters(year_from=2010))
+    same, _ = logged_under(store, SearchFilters(year_from=2010), "SPARSE attention!")
+    other, _ = logged_under(store, SearchFilters(year_from=2011))
+    assert none.query_hash == digest("sparse attention")
+    assert one.query_hash == same.query_hash
+    assert len({none.query_hash, one.query_hash, other.query_hash}) == 3
+    # Overlap is with the run before of the same query, and each of the others is the first.
+    assert [e.rank_overlap for e in (none, one, same, other)] == [None, None, 1.0, None]
+
+
+def test_a_query_is_found_under_any_filters(store):
+    """By its words; or only the searches under filters, or only those without."""
+    logged(store)
+    logged_under(store, SearchFilters(year_from=2010))
+    logged_under(store, SearchFilters(year_from=2010), "readers")
+    entries = store.query_log.entries
+    assert len(entries(query="Attention sparse")) == 0
+    assert len(entries(query="sparse ATTENTION")) == 2
+    assert [e.filters for e in entries(query="sparse attention", filtered=False)] == [None]
+    assert len(entries(query="sparse attention", filtered=True)) == 1
+    assert (len(entries(filtered=True)), len(entries(filtered=False)), len(entries())) == (2, 1, 3)
+
+
+def test_a_failed_search_has_its_filters(store):
+    """What was asked is logged though it could not be answered."""
+    with pytest.raises(QueryError):
+        logged_under(store, SearchFilters(year_to=2000), "x" * 2_000_001)
+    (entry,) = store.query_log.latest(1)
+    assert (entry.status, entry.filters) == ("error", '{"year_to":2000}')
 
 
 def test_redaction_holds_for_what_is_spilled(store, monkeypatch):

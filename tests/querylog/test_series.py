@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import litstore
-from litstore import Paper, RetrievalClient, RetrievalConfig, clock
+from litstore import Paper, RetrievalClient, RetrievalConfig, SearchFilters, clock
 from litstore.apps.cli import run
 from litstore.errors import ConfigError
 from litstore.querylog import plots, quality
@@ -109,6 +109,22 @@ def test_one_query_one_point_per_search(store):
     series = store.query_log.series("search", query="SPARSE")
     assert len(series) == len(store.query_log.entries(limit=None, query="sparse"))
     assert {p.n for p in series.points} == {1}
+
+
+def test_a_query_under_filters_is_another_query(tmp_path):
+    """Its searches stand in the series of all, and not in the history of the words alone."""
+    with litstore.open(tmp_path / "papers.db") as store:
+        store.load([Paper("p1", "sparse", year=2000), Paper("p2", "sparse graph", year=2010)])
+        ask = RetrievalClient(store).search
+        ask("sparse"), ask("sparse", filters=SearchFilters(year_from=2005)), ask("sparse")
+        series = store.query_log.series
+        assert [p.hit_count for p in series("search", query="sparse").points] == [2, 2]
+        (filtered,) = series("search", query="sparse", filtered=True).points
+        assert (filtered.hit_count, filtered.rank_overlap) == (1, None)
+        assert series().n_searches == 3
+        # What was judged of the words alone does not judge a list that leaves papers out.
+        store.judgments.put("sparse", {"p1": 1}, judge="me")
+        assert [p.n_judged for p in series("search").points] == [1, 0, 1]
 
 
 def test_data_frames(store):

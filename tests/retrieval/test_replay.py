@@ -6,7 +6,7 @@ import json
 import pytest
 
 import litstore
-from litstore import Paper, RetrievalClient, RetrievalConfig
+from litstore import Paper, RetrievalClient, RetrievalConfig, SearchFilters
 from litstore.apps.cli import run
 from litstore.errors import ConfigError
 from litstore.retrieval.replay import parse_change, replay
@@ -285,3 +285,107 @@ def test_the_command_as_json(store, capsys, tmp_path):
     assert answer["results"][0]["moved"]
     assert run([*arguments, "--file", str(tmp_path / "none.txt")]) == 1
     assert run([*arguments, "--file", str(queries), "--query", "x"]) == 2
+
+
+# Filters
+
+
+@pytest.fixture
+def filtered(tmp_path):
+    """A store in which the query was asked under filters only."""
+    with litstore.open(tmp_path / "filtered.db") as opened:
+        opened.load(corpus())
+        RetrievalClient(opened).search(QUERY, filters=SearchFilters(year_from=2000))
+        yield opened
+
+
+def test_a_replay_has_the_filters_of_the_search(filtered):
+    """The same list again, and the replay is logged with the same filters."""
+    drift = only(replay(filtered))
+    assert (drift.rbo, drift.moves, drift.filters) == (1.0, (), '{"year_from":2000}')
+    entry, _ = filtered.query_log.find(drift.query_id)
+    before = filtered.query_log.latest(1)[0]
+    assert (entry.filters, entry.query_hash) == (before.filters, before.query_hash)
+
+
+def test_each_set_of_filters_is_replayed(filtered):
+    """The same words under other filters, or none, are other queries."""
+    client = RetrievalClient(filtered)
+    client.search(QUERY)
+    client.search(QUERY, filters=SearchFilters(year_to=1999))
+    report = replay(filtered)
+    assert {drift.filters for drift in report.queries} == {
+        None, '{"year_from":2000}', '{"year_to":1999}',
+    }  # fmt: skip
+    assert report.mean_rbo == 1.0
+
+
+def test_a_query_from_a_file_is_without_filters(filtered):
+    """It is compared with runs without filters, of which there is none."""
+    drift = only(replay(filtered, queries=[QUERY]))
+    assert (drift.replay_of, drift.filters) == (None, None)
+
+
+def test_what_a_filter_leaves_out_is_no_cause(filtered):
+    """A better paper that fails the filter changes nothing but the statistics."""
+    filtered.load([Paper("new", QUERY, "", 1990)])
+    drift = only(replay(filtered))
+    assert "new" not in drift.entered
+    assert "paper added" not in kinds(drift)
+
+
+def test_a_paper_that_fails_the_filter_since(filtered):
+    """It was given another year, and is the one cause told."""
+    top = RetrievalClient(filtered, log=False).search(
+        QUERY, filters=SearchFilters(year_from=2000)
+    ).ranked[0].paper  # fmt: skip
+    filtered.load([dataclasses.replace(filtered.paper(top.id), year=1995)])
+    drift = only(replay(filtered))
+    assert top.id in drift.left
+    told = {cause.detail for cause in drift.causes if cause.kind == "paper replaced"}
+    assert f"{top.id} no longer passes the filters" in told
+
+
+def test_a_paper_that_passes_the_filter_since(filtered):
+    """It was given a year that is in the span."""
+    top = RetrievalClient(filtered, log=False).search(QUERY).ranked
+    name = next(hit.paper.id for hit in top if hit.paper.year < 2000)
+    filtered.load([dataclasses.replace(filtered.paper(name), year=2001)])
+    drift = only(replay(filtered))
+    assert name in drift.entered
+    assert ("paper replaced", f"{name} passes the filters as it is now") in {
+        (cause.kind, cause.detail) for cause in drift.causes
+    }
+
+
+def test_a_knob_and_filters(filtered):
+    """Both searches behind the comparison have the filters."""
+    drift = only(replay(filtered, change={"w_recency": 3.0}))
+    assert kinds(drift) == {"configuration changed"}
+
+
+@pytest.mark.parametrize("held", ["no json", '{"planet":"Mars"}', '{"year_from":"x"}', "[1]"])
+def test_filters_that_cannot_be_read(filtered, held):
+    """The search is passed over, with the reason; the others are replayed."""
+    RetrievalClient(filtered).search(QUERY)
+    with filtered.database.write() as connection:
+        connection.exec_driver_sql(
+            "UPDATE query_log SET filters = ? WHERE filters IS NOT NULL", (held,)
+        )
+    report = replay(filtered)
+    assert len(report.queries) == 1
+    ((_, reason),) = report.skipped
+    assert reason.startswith("its filters cannot be read: ")
+
+
+def test_the_command_tells_the_filters(filtered, capsys):
+    """Under the query, and in the JSON."""
+    RetrievalClient(filtered).search(QUERY)
+    filtered.load([Paper("new", QUERY, "", 2019)])
+    assert run(["replay", "--db", filtered.path]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown.count(QUERY) == 2
+    assert shown.count("  only year from 2000") == 1
+    assert run(["replay", "--db", filtered.path, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["results"]
+    assert {row["filters"] for row in rows} == {None, '{"year_from":2000}'}

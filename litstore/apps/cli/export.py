@@ -10,9 +10,11 @@ import click
 import litstore
 from litstore import export as papers_out
 from litstore.apps.cli.commands import NOT_FOUND, OK, db_option, json_option
+from litstore.apps.cli.filtering import filter_options
 from litstore.apps.cli.output import envelope, note, printable, read_stdin
 from litstore.apps.cli.search import ranking_of
 from litstore.errors import InputError, UnknownPaperError
+from litstore.filters import SearchFilters
 from litstore.formats.write.formats import WRITERS
 
 
@@ -25,11 +27,12 @@ from litstore.formats.write.formats import WRITERS
               help="Papers of --query, at most.")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="Export every paper.")
 @click.option("--output", "-o", metavar="FILE", help="Write to a file. [default: stdout]")
+@filter_options
 @db_option
 @json_option
 def export(
     ids: tuple[str, ...], kind: str, query: str | None, limit: int, everything: bool,
-    output: str | None, db: str | None, as_json: bool,
+    output: str | None, filters: SearchFilters | None, db: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Write papers as BibTeX, RIS, CSL-JSON, NBIB, CSV, JSON Lines, APA or Vancouver.
 
@@ -38,12 +41,15 @@ def export(
               litstore export --format ris --query "sparse attention" -o found.ris
 
     Papers are named by id or any identifier ("-" reads them from stdin, one a line), or found by
-    --query, or all. What the store does not have is named on stderr (exit code 3).
+    --query, which filters restrict, or all. What the store does not have is named on stderr (exit
+    code 3).
     """
     if bool(ids) + (query is not None) + everything != 1:
         raise click.UsageError("name papers, or give --query, or --all: one of them")
+    if filters is not None and query is None:
+        raise click.UsageError("filters restrict what --query finds; give --query")
     with litstore.open(db, create=False) as store:
-        wanted, unknown = (None, []) if everything else _wanted(store, ids, query, limit)
+        wanted, unknown = (None, []) if everything else _wanted(store, ids, query, limit, filters)
         found = papers_out.entries(store.database, wanted)
         if as_json:
             rows = [
@@ -60,12 +66,14 @@ def export(
 
 
 def _wanted(
-    store: litstore.Store, ids: tuple[str, ...], query: str | None, limit: int
-) -> tuple[list[str], list[str]]:
+    store: litstore.Store, ids: tuple[str, ...], query: str | None, limit: int,
+    filters: SearchFilters | None,
+) -> tuple[list[str], list[str]]:  # fmt: skip
     """The ids of the papers to export, and what names none."""
     if query is not None:
         config = ranking_of(store, None, {})
-        result = litstore.RetrievalClient(store, config, client="cli").search(query, limit=limit)
+        client = litstore.RetrievalClient(store, config, client="cli")
+        result = client.search(query, limit=limit, filters=filters)
         return [hit.paper.id for hit in result.ranked], []
     names = [line for line in read_stdin().splitlines() if line] if ids == ("-",) else list(ids)
     found: list[str] = []

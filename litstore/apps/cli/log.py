@@ -33,16 +33,18 @@ def which_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         names = ("query", "client", "session", "status", "zero_results")
         which = {name: given.pop(name) for name in names}
+        which["filtered"] = given.pop("filtered") or None
         which |= {"since": moment(since), "until": moment(until), "replays": replays}
         return command(*args, which=which, **given)
 
     for option in (
         click.option("--replays", is_flag=True, help="Replays instead of ordinary searches."),
         click.option("--zero-results", is_flag=True, help="Only searches that found nothing."),
+        click.option("--filtered", is_flag=True, help="Only searches under filters."),
         click.option("--status", type=click.Choice(STATUSES), help="Only this outcome."),
         click.option("--session", help="Only searches with this label."),
         click.option("--client", help="Only searches by this client (cli, python, ...)."),
-        click.option("--query", help="Only this query, however it is spelt."),
+        click.option("--query", help="Only this query, however it is spelt or filtered."),
         click.option("--until", metavar="WHEN", help="Only searches before this."),
         click.option("--since", metavar="WHEN",
                      help="Only searches since then: a date, or a span such as 30d, 12h, 2w."),
@@ -117,16 +119,21 @@ def _list(_store: litstore.Store, as_json: bool, entries: list[LoggedQuery]) -> 
 
 def print_entries(entries: list[LoggedQuery]) -> None:
     """Logged searches as a table."""
+    filtered = any(entry.filters for entry in entries)
     table(
-        ("query_id", "at", "status", "hits", "top", "average", "top_bm25", "ms", "query"),
+        (
+            "query_id", "at", "status", "hits", "top", "average", "top_bm25", "ms",
+            *(["filters"] if filtered else []), "query",
+        ),
         [
             (
                 e.query_id, e.at, e.status, e.hit_count, e.top_score, e.average_score,
-                e.top_bm25, f"{e.wall_time_ms:.1f}", e.query,
+                e.top_bm25, f"{e.wall_time_ms:.1f}", *([e.filters] if filtered else []), e.query,
             )
             for e in entries
         ],
         right="hits top average top_bm25 ms",
+        flexible="filters" if filtered else "",
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from litstore.apps.cli.commands import CHECK_FAILED, OK, db_option, json_option
 from litstore.apps.cli.log import moment
 from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
 from litstore.errors import InputError
+from litstore.filters import SearchFilters
 from litstore.retrieval.replay import Move, QueryDrift, ReplayReport, parse_change
 from litstore.retrieval.replay import replay as run_replay
 
@@ -119,6 +120,8 @@ def _print(report: ReplayReport, worst: int) -> None:
     drifted = [drift for drift in report.compared if drift.moves]
     for drift in drifted[:worst]:
         say(f"{printable(drift.query)}")
+        if drift.filters is not None:
+            say(f"  only {printable(SearchFilters.from_json(drift.filters))}")
         say(
             f"  RBO {drift.rbo:.4f}, Jaccard@{report.k} {drift.jaccard:.4f}: "
             f"{len(drift.entered)} entered, {len(drift.left)} left, {len(drift.moved)} moved"

@@ -10,8 +10,10 @@ import click
 
 import litstore
 from litstore.apps.cli.commands import NOT_FOUND, OK, db_option, json_option, profile_option
+from litstore.apps.cli.filtering import filter_options
 from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
 from litstore.config import PROFILES, SEED_WEIGHTS, RetrievalConfig, find_profile
+from litstore.filters import SearchFilters
 from litstore.ranking.hits import RankedPaper, RetrievalResult
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -102,32 +104,46 @@ def read_query(words: str) -> str:
               help="Papers to print; the metrics describe the whole list.")  # fmt: skip
 @click.option("--no-log", is_flag=True, help="Do not log this search.")
 @click.option("--fail-on-empty", is_flag=True, help="Exit with 3 if nothing is found.")
+@filter_options
 @ranking_options
 @db_option
 @json_option
 def search(
-    query: str, limit: int, no_log: bool, fail_on_empty: bool, profile: str | None,
-    db: str | None, as_json: bool, **knobs: Any,
+    query: str, limit: int, no_log: bool, fail_on_empty: bool, filters: SearchFilters | None,
+    profile: str | None, db: str | None, as_json: bool, **knobs: Any,
 ) -> int:  # fmt: skip
     """Search in two passes and print the ranked papers.
 
     \b
     Example:  litstore search "time sharing operating system" --limit 5
+              litstore search "time sharing" --year 1970-1979 --author "E. Dijkstra"
 
-    QUERY "-" reads the query from stdin.
+    Filters restrict what is ranked, not what the citation walk passes through; of one that is
+    repeated any value will do. QUERY "-" reads the query from stdin.
     """
     with litstore.open(db, create=False) as store:
         config = ranking_of(store, profile, knobs)
         client = litstore.RetrievalClient(store, config, client="cli", log=not no_log)
-        result = client.search(read_query(query), limit=limit)
+        result = client.search(read_query(query), limit=limit, filters=filters)
         if result.query_id is None and not no_log:
             _tell_unlogged(store)
+        if filters is not None and not result.hit_count and result.n_tokens:
+            note(_filtered_out(store, result))
     if as_json:
         print_json(result)
     else:
         print_ranked(result)
         note(summary(result))
     return NOT_FOUND if fail_on_empty and not result.hit_count else OK
+
+
+def _filtered_out(store: litstore.Store, result: RetrievalResult) -> str:
+    """Why filters left nothing, and how much there is without them."""
+    whole = litstore.RetrievalClient(store, result.config, log=False).search(result.query, limit=0)
+    return (
+        f"the filters ({printable(result.filters)}) let {result.n_allowed:,} of {len(store):,} "
+        f"papers through; without them the search finds {whole.hit_count:,}"
+    )
 
 
 def _tell_unlogged(store: litstore.Store) -> None:
@@ -160,16 +176,21 @@ def summary(result: RetrievalResult) -> str:
     config = result.config
     if not result.hit_count:
         cause = (
-            "no paper holds any of its words"
+            "no paper that passes the filters holds any of its words"
+            if result.n_tokens and result.filters
+            else "no paper holds any of its words"
             if result.n_tokens
             else "the query has no words that are indexed"
             if result.recipe.analyzer != "plain"
             else "the query has no words"
         )
         return f"nothing found: {cause}"
+    passing = ""
+    if result.filters:
+        passing = f" of {result.n_allowed:,} that pass the filters ({printable(result.filters)})"
     line = (
         f"{result.hit_count} papers ({result.lexical_count} by words, {result.graph_count} by "
-        f"citations only); score = {_formula(config)}; top {result.top_score:.4f}, "
+        f"citations only){passing}; score = {_formula(config)}; top {result.top_score:.4f}, "
         f"average {result.average_score:.4f}; {result.wall_time_ms:.1f} ms"
     )
     if result.graph_truncated:
@@ -213,12 +234,13 @@ def print_json(result: RetrievalResult) -> None:
         profile=result.profile,
         recipe=result.recipe.as_dict(),
         config=result.config.as_dict(),
+        filters=result.filters.as_dict() if result.filters else None,
         metrics={
             name: getattr(result, name)
             for name in (
                 "hit_count", "average_score", "top_score", "wall_time_ms", "lexical_count",
                 "graph_count", "graph_truncated", "top_bm25", "mean_bm25", "score_margin",
-                "n_tokens", "unknown_terms", "generation", "passes_ms",
+                "n_tokens", "unknown_terms", "generation", "passes_ms", "n_allowed",
             )
         },
     )  # fmt: skip
@@ -227,12 +249,14 @@ def print_json(result: RetrievalResult) -> None:
 @click.command()
 @click.argument("query")
 @click.argument("paper_id", metavar="ID")
+@filter_options
 @ranking_options
 @db_option
 @json_option
 def explain(
-    query: str, paper_id: str, profile: str | None, db: str | None, as_json: bool, **knobs: Any
-) -> int:
+    query: str, paper_id: str, filters: SearchFilters | None, profile: str | None,
+    db: str | None, as_json: bool, **knobs: Any,
+) -> int:  # fmt: skip
     """Show every part of one paper's score for a query.
 
     \b
@@ -240,7 +264,7 @@ def explain(
     """
     with litstore.open(db, create=False) as store:
         client = litstore.RetrievalClient(store, ranking_of(store, profile, knobs), client="cli")
-        tree = client.explain(read_query(query), paper_id)
+        tree = client.explain(read_query(query), paper_id, filters=filters)
     if as_json:
         envelope("explain", [tree.as_dict()], query=query, paper_id=paper_id)
     else:

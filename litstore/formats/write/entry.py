@@ -62,7 +62,7 @@ class Entry:
     @property
     def is_retracted(self) -> bool:
         """Whether the work was retracted."""
-        return self.paper.extra.get("retracted") is True
+        return self.paper.is_retracted
 
     def text(self, name: str) -> str:
         """What stands in `extra` under a name, as text on one line; "" where nothing does."""
