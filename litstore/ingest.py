@@ -18,7 +18,7 @@ from litstore import fields, preparation
 from litstore.citations import edges
 from litstore.citations.edges import Said
 from litstore.config import Recipe, find_profile
-from litstore.database import papers, stats
+from litstore.database import packed_ids, papers, stats
 from litstore.database.columns import YEARS
 from litstore.database.engine import Database
 from litstore.database.papers import DocNumbers, Written
@@ -190,6 +190,9 @@ def _write(
     removed = _texts_out(connection, replaced, corpus.recipe, stats.analyzer_of(corpus))
     papers.write(connection, written, replaced=replaced, now=stats.utc_now())
     YEARS.put(connection, {one.doc: one.row[1] or 0 for one in written})
+    packed_ids.put(
+        connection, {one.doc: one.row[0] for one in written if one.doc >= corpus.next_doc}
+    )
     tokens = writer.apply(
         connection, removed=removed, added=(added, prepared.batch), next_doc=corpus.next_doc
     )
@@ -238,6 +241,7 @@ def delete(database: Database, ids: Iterable[str]) -> list[str]:
         citations = edges.remove(connection, deleted)
         papers.remove(connection, docs)
         YEARS.put(connection, dict.fromkeys(docs, 0))
+        packed_ids.put(connection, dict.fromkeys(docs, ""))
         generation = stats.advance(
             connection, docs=-len(docs), tokens=tokens, citations=citations, next_doc=0
         )
@@ -271,6 +275,7 @@ def rebuild(
         connection.exec_driver_sql("DELETE FROM doc_year_blocks")
         for years in papers.stream_years(connection, BATCH_PAPERS):
             YEARS.put(connection, years)
+        packed_ids.rebuild(connection)
         nothing: tuple[list[int], Batch] = ([], inverter.invert((), analyzer))
         n_docs = tokens = 0
         for texts in papers.stream_texts(connection, BATCH_PAPERS, recipe):

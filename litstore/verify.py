@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, Final
 
 import numpy as np
@@ -18,9 +18,10 @@ from sqlalchemy import Connection, text
 
 from litstore.citations import edges
 from litstore.config import Recipe
-from litstore.database import papers, stats
+from litstore.database import packed_ids, papers, stats
 from litstore.database.columns import LENGTHS, PER_ROW, YEARS, Column, Numbers
-from litstore.database.layout import TF_ESCAPE
+from litstore.database.engine import raw_connection
+from litstore.database.layout import COLUMN_BITS, TF_ESCAPE
 from litstore.database.stats import CorpusStats
 from litstore.errors import DamagedStoreError
 from litstore.index import inverter, lookup
@@ -85,6 +86,7 @@ def verify(
         _sqlite(connection),
         _index(connection, corpus, on_papers or (lambda _: None)),
         _years(connection),
+        _ids(connection),
         _citations(connection, corpus),
         _records(connection),
     )
@@ -189,6 +191,30 @@ def _years(connection: Connection) -> Iterator[Problem]:
     for doc in np.flatnonzero(stored != implied)[:SHOWN].tolist():
         message = f"{_paper(connection, doc)}: {implied[doc]} in the paper, {stored[doc]} stored"
         yield Problem("years", f"{message} (0 = unknown)")
+
+
+def _ids(connection: Connection) -> Iterator[Problem]:
+    """The packed ids are those of the papers."""
+    packed = dict(raw_connection(connection).execute(packed_ids.ALL_SQL).fetchall())
+    known = raw_connection(connection).execute(packed_ids.FROM_PAPERS_SQL)
+    for block, rows in groupby(known, key=lambda row: row[0] >> COLUMN_BITS):
+        yield from _id_problems(block, packed.pop(block, b""), dict(rows))
+    for block, row in packed.items():
+        if row.strip(packed_ids.SEPARATOR):
+            yield Problem("ids", f"row {block} holds ids of documents without papers")
+
+
+def _id_problems(block: int, packed: bytes, implied: dict[int, str]) -> Iterator[Problem]:
+    try:
+        row = packed_ids.decode(packed)
+    except DamagedStoreError:
+        yield Problem("ids", f"row {block} is damaged: {len(packed)} bytes")
+        return
+    for place, encoded in enumerate(row):
+        doc, stored = block * PER_ROW + place, encoded.decode("utf-8", "replace")
+        if stored != implied.get(doc, ""):
+            message = f"document {doc}: {implied.get(doc, '')!r} in the paper, {stored!r} stored"
+            yield Problem("ids", message)
 
 
 def _length_problems(

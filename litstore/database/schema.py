@@ -242,6 +242,14 @@ doc_year_blocks: Final = _table(
     rowid=True,
 )
 
+doc_id_blocks: Final = _table(
+    "doc_id_blocks",
+    "Ids of papers, packed: row b holds the 256 documents with doc >> 8 = b.",
+    _key("block", "doc >> 8"),
+    Column("ids", LargeBinary, nullable=False, comment="256 ids, U+0000 between them; '' = none"),
+    rowid=True,
+)
+
 integers: Final = _table(
     "integers",
     "0 to 8191: the slots of a packed row, for the view `postings`.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 from litstore.database.columns import LENGTHS, YEARS, Numbers
 from litstore.database.engine import raw_connection
 from litstore.database.layout import TF_ESCAPE
+from litstore.database.packed_ids import Ids
 from litstore.database.stats import CorpusStats
 from litstore.index import bm25
 from litstore.index.postings import Block, Postings, decode
@@ -57,13 +58,14 @@ class Columns:
     """What a search needs of every document, by document number, in one generation.
 
     doc_lens: uint32 array. norms: float64 array, see `bm25.length_norms`. years: uint16 array, 0
-    where unknown.
+    where unknown. ids: of all papers.
     """
 
     generation: int
     doc_lens: NDArray[np.uint32]
     norms: NDArray[np.float64]
     years: Numbers
+    ids: Ids = field(default_factory=Ids, repr=False, compare=False)
 
     def years_of(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the years of these documents: float64 array of shape (n,), NaN where unknown."""

@@ -20,6 +20,7 @@ from sqlalchemy import Connection
 
 from litstore.database import papers, stats
 from litstore.database.engine import Database
+from litstore.database.packed_ids import Ids
 from litstore.database.stats import CorpusStats
 from litstore.errors import DamagedStoreError, QueryError, UnknownPaperError
 from litstore.filters import SearchFilters
@@ -272,7 +273,7 @@ def best(
     docs, found = query.best(top_k)
     if not len(docs):
         return docs, [], []
-    ids = papers.ids(connection, docs)
+    ids = query.columns.ids.of(connection, docs)
     order = np.argsort(-found, kind="stable")
     ranked = found[order]
     if (ranked[1:] == ranked[:-1]).any():
@@ -303,8 +304,9 @@ def deep(connection: Connection, query: LexicalQuery, n_first: int, depth: int) 
     others, since each of a long list costs more than its score.
     """
     docs, scores = query.best(depth)
-    docs, scores = _cut(connection, docs, scores, depth)
-    head, head_scores = _cut(connection, docs, scores, n_first)
+    ids_of = query.columns.ids
+    docs, scores = _cut(connection, ids_of, docs, scores, depth)
+    head, head_scores = _cut(connection, ids_of, docs, scores, n_first)
     order = np.argsort(-head_scores, kind="stable")
     head, head_scores = head[order], head_scores[order]
     tied = np.zeros(len(head), dtype=bool)
@@ -314,14 +316,18 @@ def deep(connection: Connection, query: LexicalQuery, n_first: int, depth: int) 
     if tied.any():
         # Groups of equal scores stay where they are: only within them does the id decide.
         at = np.flatnonzero(tied)
-        ids = papers.ids(connection, head[at])
+        ids = ids_of.of(connection, head[at])
         places = sorted(range(len(at)), key=lambda n: (-head_scores[at[n]], ids[n]))
         head[at] = head[at[places]]
     return DeepHits(docs, scores, head.tolist(), head_scores.tolist())
 
 
 def _cut(
-    connection: Connection, docs: NDArray[np.int64], scores: NDArray[np.float64], n: int
+    connection: Connection,
+    ids_of: Ids,
+    docs: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    n: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Keep the n best; of those tied at the cut, the ones with the smallest ids."""
     if len(docs) <= n:
@@ -331,7 +337,7 @@ def _cut(
     tied = np.flatnonzero(scores == limit)
     room = n - int(kept.sum())
     if room < len(tied):
-        ids = papers.ids(connection, docs[tied])
+        ids = ids_of.of(connection, docs[tied])
         tied = tied[sorted(range(len(tied)), key=ids.__getitem__)[:room]]
     kept[tied] = True
     return docs[kept], scores[kept]

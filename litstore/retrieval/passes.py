@@ -12,7 +12,6 @@ from sqlalchemy import Connection
 from litstore.citations.expand import Walk, expand
 from litstore.citations.links import Links, links
 from litstore.config import RetrievalConfig
-from litstore.database import papers
 from litstore.database.stats import CorpusStats
 from litstore.filters import SearchFilters
 from litstore.index.search import BM25Index, LexicalQuery, best, deep
@@ -91,7 +90,7 @@ class Ranking:
             # With n = 0 the best one's ties are read all the same, and cut.
             cut = len(final) - max(n, 1)
             at = np.flatnonzero(final >= np.partition(final, cut)[cut])
-        ids = papers.ids(connection, self.docs[at])
+        ids = self.query.columns.ids.of(connection, self.docs[at])
         order = merge.ranking(final[at], ids)[:n]
         return [(int(at[place]), ids[place]) for place in order]
 
@@ -101,7 +100,7 @@ class Ranking:
         if at == len(self.docs) or self.docs[at] != doc:
             return None
         final = self.blend.final
-        ties = papers.ids(connection, self.docs[final == final[at]])
+        ties = self.query.columns.ids.of(connection, self.docs[final == final[at]])
         better = int((final > final[at]).sum())
         return at, better + sum(other <= paper_id for other in ties)
 

@@ -33,7 +33,7 @@ K1: Final = 1.5
 B: Final = 0.75
 
 INDEX_TABLES: Final = (
-    "terms", "posting_blocks", "posting_overflow", "doc_length_blocks",
+    "terms", "posting_blocks", "posting_overflow", "doc_length_blocks", "doc_id_blocks",
 )  # fmt: skip
 """The tables of a store that are its index; the rest is papers, citations and the log."""
 
