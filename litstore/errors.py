@@ -7,6 +7,7 @@
     ├── QueryError             a query that cannot be run
     ├── RecordError            one record of the input cannot be loaded; the rest can
     ├── InputError             an input file cannot be read at all
+    ├── OutputError            an output file cannot be written
     ├── UnknownPaperError      no paper has this id
     ├── UnknownQueryError      the log has no search of this id
     └── StoreError             the file behind the store
@@ -25,7 +26,8 @@ id) also stands in attributes, so that a program need not parse the text.
 
 from __future__ import annotations
 
-from typing import ClassVar
+import errno
+from typing import ClassVar, Final
 
 
 class LitstoreError(Exception):
@@ -69,6 +71,37 @@ class InputError(LitstoreError):
     def __init__(self, message: str, *, source: str | None = None) -> None:
         self.source = source
         super().__init__(message)
+
+
+_REMEDIES: Final = {
+    errno.ENOSPC: "free some space, or name another place",
+    errno.EDQUOT: "free some space, or name another place",
+    errno.EFBIG: "raise the limit on the size of files, or name another place",
+    errno.ENOENT: "make its folder first, or name another place",
+    errno.EISDIR: "name a file, not a folder",
+}
+
+
+class OutputError(LitstoreError):
+    """An output file cannot be written (full disk, no permission, a folder that is missing).
+
+    `target` names the file.
+    """
+
+    def __init__(self, message: str, *, target: str | None = None) -> None:
+        self.target = target
+        super().__init__(message)
+
+    @classmethod
+    def of(cls, target: str, error: OSError, *, what: str = "") -> OutputError:
+        """The error for what the system said when `target` was written, with the remedy.
+
+        what: what the file is to be, such as "the backup".
+        """
+        said = error.strerror or str(error)
+        remedy = _REMEDIES.get(error.errno or 0, "name a place that can be written")
+        named = f"{what} {target}" if what else target
+        return cls(f"cannot write {named}: {said[:1].lower()}{said[1:]}; {remedy}", target=target)
 
 
 class UnknownPaperError(LitstoreError, LookupError):

@@ -43,6 +43,20 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _YEAR: Final = re.compile(r"(?<![0-9])[0-9]{4}(?![0-9])")
 
 
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """A number with what it counts, as text for people: "1 paper", "1,200 papers", "2 queries".
+
+    plural: where the rules (searches, queries, papers) do not give it.
+    """
+    if n == 1:
+        return f"{n} {noun}"
+    if plural is None and noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        plural = f"{noun[:-1]}ies"
+    elif plural is None:
+        plural = noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
+    return f"{n:,} {plural}"
+
+
 def shown(value: object) -> str:
     """Return `value` as an error message shows it: printable, on one line, about 60 characters."""
     if isinstance(value, Mapping):

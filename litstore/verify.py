@@ -24,6 +24,7 @@ from litstore.database.engine import raw_connection
 from litstore.database.layout import COLUMN_BITS, TF_ESCAPE
 from litstore.database.stats import CorpusStats
 from litstore.errors import DamagedStoreError
+from litstore.fields import counted
 from litstore.index import inverter, lookup
 from litstore.index.postings import Block, Postings, decode, within_bounds
 from litstore.text import ANALYZERS, Analyzer
@@ -228,7 +229,8 @@ def _length_problems(
     if len(wrong):
         ids = papers.ids(connection, docs[wrong])
         for at, paper_id in zip(wrong.tolist(), ids, strict=True):
-            message = f"{paper_id!r}: {doc_lens[at]} tokens in the paper, {held[at]} stored"
+            n_tokens = counted(int(doc_lens[at]), "token")
+            message = f"{paper_id!r}: {n_tokens} in the paper, {held[at]} stored"
             yield Problem("doc_lengths", message)
 
 

@@ -1,5 +1,6 @@
 """What is left when things go wrong: killed processes, full disks, locks, damaged files."""
 
+import json
 import os
 import random
 import shutil
@@ -9,13 +10,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 import litstore
 from litstore import Paper, RetrievalClient
+from litstore.apps.cli import run as run_command
 from litstore.citations import edges
 from litstore.database import engine
 from litstore.database.engine import Database
@@ -304,7 +306,7 @@ litstore.open(sys.argv[1])
 def test_killed_while_making_the_store(path):
     """A store whose maker died half-way is made by the next who opens it."""
     assert run(KILLED_WHILE_MAKING, path)[0] == -signal.SIGKILL
-    with pytest.raises(NotAStoreError, match="empty"):
+    with pytest.raises(NotAStoreError, match=r"empty.*another process is making it.*try again"):
         litstore.open(path, create=False)
     with litstore.open(path) as store:
         assert store.load(papers(3)).new == 3
@@ -460,7 +462,7 @@ def test_a_full_disk(small_disk, empty, whole):
     """On a disk that is really full: batches stay, searches go on, and freed space is enough."""
     filler, path = small_disk / "filler", small_disk / "papers.db"
     path.write_bytes(empty)
-    filler.write_bytes(bytes(6_000_000 - len(empty) - 200_000))
+    filler.write_bytes(bytes(6 * 1024**2 - len(empty) - 200_000))
     committed = []
     with litstore.open(path) as store:
         with pytest.raises(StoreFullError, match="is kept"):
@@ -473,6 +475,127 @@ def test_a_full_disk(small_disk, empty, whole):
         filler.unlink()
         store.load(papers(200))
         assert_whole(store, whole)
+
+
+@pytest.mark.parametrize("free", [0, 4_096, 16_384, 40_960, 65_536, 131_072])
+def test_a_disk_that_is_full_already(small_disk, loaded, capsys, free):
+    """However little is free, a search is answered, `doctor` looks, and both tell; a load cannot.
+
+    Below some tens of kilobytes SQLite cannot make what it keeps beside a file that is read.
+    """
+    path, filler = small_disk / "papers.db", small_disk / "filler"
+    path.write_bytes(loaded)
+    with suppress(OSError), filler.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4_096))
+    with filler.open("r+b") as file:
+        file.truncate(filler.stat().st_size - free)
+    for _ in range(2):
+        assert run_command(["search", "one w1 w2", "--db", str(path), "--json"]) == 0
+        answered = capsys.readouterr()
+        found = json.loads(answered.out)
+        assert found["metrics"]["hit_count"] > 0
+        unlogged = [line for line in answered.err.splitlines() if "not logged" in line]
+        assert len(unlogged) == (found["query_id"] is None)
+        assert all(str(path) in line for line in unlogged)
+    assert found["query_id"] is None or free
+    code = run_command(["doctor", "--db", str(path), "--json"])
+    said = {row["what"]: row for row in json.loads(capsys.readouterr().out)["results"]}
+    assert said["disk"]["state"] == "note"
+    assert said["file"]["state"] == "ok"
+    assert (said["writing"]["state"] == "problem") == (code == 7)
+    if not free:
+        assert "no space left" in said["writing"]["message"]
+        papers_file = small_disk.parent / "more.jsonl"
+        papers_file.write_text(json.dumps({"id": "more", "title": "one more"}), encoding="utf-8")
+        assert run_command(["load", str(papers_file), "--db", str(path)]) == 1
+        assert "no space left to write" in capsys.readouterr().err
+        with litstore.open(path) as store:
+            client = RetrievalClient(store)
+            assert (store.read_only, store.database.full) == (True, True)
+            assert client.search("one").query_id is client.search("w1").query_id is None
+            assert store.query_log.n_dropped() == 2
+            with pytest.raises(StoreFullError, match="no space left"):
+                store.query_log.switch(on=False)
+        with pytest.raises(StoreFullError):
+            litstore.open(path, read_only=False)
+    filler.unlink()
+    with litstore.open(path) as store:
+        assert RetrievalClient(store).search("one w1").query_id is not None
+        assert store.verify() == []
+
+
+def test_a_full_disk_beside_a_write_ahead_log(small_disk, loaded, monkeypatch):
+    """Without the log's papers the file is not the store: it is not read without them."""
+    path = small_disk / "papers.db"
+    path.write_bytes(loaded)
+    Path(f"{path}-wal").write_bytes(b"something")
+    full = StoreFullError("full", path=str(path))
+
+    def no_room(self):
+        raise full
+
+    monkeypatch.setattr(Database, "read", no_room)
+    with pytest.raises(StoreFullError) as caught:
+        litstore.open(path)
+    assert caught.value is full
+
+
+def test_a_failed_load_gives_its_room_back(small_disk, empty):
+    """What it wrote in vain stays in no write-ahead log, also where others keep that open."""
+    path = small_disk / "papers.db"
+    path.write_bytes(empty)
+    with litstore.open(path) as store, litstore.open(path) as other:
+        assert len(other) == 0
+        with pytest.raises(StoreFullError):
+            store.load([Paper(f"p{n}", "w " * 200_000) for n in range(BATCH)])
+        assert Path(f"{path}-wal").stat().st_size == 0
+        assert shutil.disk_usage(small_disk).free > 5_000_000
+        assert store.load(papers(3)).new == 3
+        assert store.verify() == []
+
+
+def test_batches_that_were_committed_are_moved_before_the_disk_is_full(small_disk, empty):
+    """At most the last one stays beside the file; what is there can be searched all the same."""
+    path, batch_bytes = small_disk / "papers.db", 600_000
+    path.write_bytes(empty)
+    with litstore.open(path) as store, pytest.raises(StoreFullError):
+        store.load([Paper(f"p{n}", "w " * 9_000) for n in range(700)])
+    log = Path(f"{path}-wal")
+    assert not log.exists() or log.stat().st_size < batch_bytes
+    assert path.stat().st_size > 5_000_000
+    with suppress(OSError), (small_disk / "filler").open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4_096))
+    assert shutil.disk_usage(small_disk).free == 0
+    for _ in range(2):
+        with litstore.open(path) as store:
+            assert len(store) > 200
+            assert RetrievalClient(store).search("w").hit_count > 0
+
+
+def test_dropped_entries_are_counted_once_they_can_be(path, loaded, monkeypatch):
+    """By the entry that is written next, in the file, for everybody to see."""
+    path.write_bytes(loaded)
+    with litstore.open(path) as store:
+        client = RetrievalClient(store)
+        with monkeypatch.context() as patched:
+            patched.setattr("litstore.querylog.record._insert", _raiser_of_full())
+            for _ in range(3):
+                assert client.search("one").query_id is None
+        assert store.query_log.n_dropped() == store.query_log.dropped == 3
+        for _ in range(2):
+            assert client.search("one").query_id is not None
+            assert store.query_log.n_dropped() == 3
+    with litstore.open(path) as store:
+        with monkeypatch.context() as patched:
+            patched.setattr("litstore.querylog.record._insert", _raiser_of_full())
+            RetrievalClient(store).search("one")
+        assert (store.query_log.n_dropped(), store.query_log.dropped) == (4, 1)
+        RetrievalClient(store).search("one")
+    with litstore.open(path) as store:
+        assert (store.query_log.n_dropped(), store.query_log.dropped) == (4, 0)
+    assert run_command(["log", "status", "--db", str(path)]) == 0
 
 
 def test_no_space_for_a_new_store(small_disk):
@@ -557,6 +680,67 @@ def test_processes_that_make_the_same_store(tmp_path):
         with litstore.open(tmp_path / f"s-{number}.db") as store:
             assert sorted(paper.id for paper in store) == list(names)
             assert store.verify() == []
+
+
+MAKES_SLOWLY = """
+import time
+from litstore.database import schema
+real = schema.fill_integers
+def slowly(connection):
+    said("making")
+    told()
+    real(connection)
+schema.fill_integers = slowly
+with litstore.open(sys.argv[1]) as store:
+    store.load(papers(3))
+said("made")
+"""
+
+
+def test_a_search_beside_a_first_load_waits_for_the_store(path, monkeypatch, capsys):
+    """An empty file that was made just now is waited for; one that stays empty is told of."""
+    with started(MAKES_SLOWLY, path) as process:
+        assert process.stdout.readline() == "making\n"
+        os.utime(path)
+        monkeypatch.setattr("litstore.database.migrate.MAKING_WAIT_S", 0.2)
+        assert run_command(["search", "one", "--db", str(path)]) == 6
+        assert "another process is making it" in capsys.readouterr().err
+        monkeypatch.setattr("litstore.database.migrate.MAKING_WAIT_S", 60.0)
+        threading.Timer(0.3, tell, [process]).start()
+        with litstore.open(path, create=False) as store:
+            RetrievalClient(store).search("one")
+        assert process.stdout.readline() == "made\n"
+    assert process.returncode == 0
+
+
+FIRST_LOAD = """
+ingest.BATCH_PAPERS = BATCH
+with litstore.open(sys.argv[1]) as store:
+    store.load(papers(400))
+said("done")
+"""
+
+
+def test_searching_from_the_first_moment_of_a_first_load(path):
+    """Whoever searches as soon as there is a file has an answer, and every search is logged."""
+    with started(FIRST_LOAD, path) as process:
+        while not path.exists():
+            assert process.poll() is None
+        ids, sizes = [], []
+        while process.poll() is None or not ids:
+            with litstore.open(path, create=False) as store:
+                ids.append(RetrievalClient(store).search("one").query_id)
+                sizes.append(len(store))
+    assert process.returncode == 0
+    assert None not in ids
+    assert sizes == sorted(sizes)
+    assert len(ids) > 3
+    with litstore.open(path) as store:
+        last = RetrievalClient(store).search("one").query_id
+        assert store.query_log.waiting() == 0
+        logged = [entry.query_id for entry in store.query_log.entries(limit=None)]
+        assert sorted([*ids, last]) == sorted(logged)
+        assert len(store) == 400
 
 
 def test_a_new_file_that_another_process_reads(path, monkeypatch):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -38,6 +39,8 @@ WRITE_WAIT_S: Final = 60.0
 """How long a writer waits for another; a bulk load holds the lock for a second or two at once."""
 
 WORTH_MOVING_BYTES: Final = 8 * 1024 * 1024
+SCARCE_BYTES: Final = 256 * 1024 * 1024
+"""Free space below which every change is moved into the file at once; a batch may be this large."""
 
 _SETTINGS: Final = (
     f"busy_timeout = {int(READ_WAIT_S * 1000)}",
@@ -56,16 +59,19 @@ class Database:
     """One open file (or one in-memory database): hands out transactions, nothing else.
 
     path: the file, or ":memory:". read_only: writes are refused. immutable: the file lies where
-    nothing can be written beside it, so it is read without locks. Safe to share between threads;
-    an in-memory database serves one at a time.
+    nothing can be written beside it, so it is read without locks. full: that is so because the disk
+    is full. Safe to share between threads; an in-memory database serves one at a time.
     """
 
-    def __init__(self, path: str, *, read_only: bool = False, immutable: bool = False) -> None:
+    def __init__(
+        self, path: str, *, read_only: bool = False, immutable: bool = False, full: bool = False
+    ) -> None:
         self.path = path
         # The folder may change later; a new connection must still reach the same file.
         self._file = os.path.abspath(path)  # noqa: PTH100
         self.read_only = read_only
         self.immutable = immutable
+        self.full = full
         self._closed = False
         self._identity: tuple[int, int] | None = None
         self._one_at_a_time = threading.RLock() if path == MEMORY else nullcontext()
@@ -148,11 +154,41 @@ class Database:
         writes very many, knowing that they hold.
 
         Raises StoreLockedError if another writer does not let go within `wait_s` seconds, and
-        ReadOnlyStoreError where the store cannot be written.
+        ReadOnlyStoreError where the store cannot be written. Where the disk is full
+        (StoreFullError), what was written in vain is taken out of the write-ahead log, so that its
+        room is free again.
         """
+        try:
+            with self._write(wait_s, constraints) as connection:
+                yield connection
+        except StoreFullError:
+            self.checkpoint(always=True)
+            raise
+        if self._room_is_scarce():
+            self.checkpoint(always=True)
+
+    def _room_is_scarce(self) -> bool:
+        """Whether the write-ahead log may not wait: it and the file would not both have room.
+
+        Once the disk is full a log that holds committed pages cannot be moved any more.
+        """
+        if self.path == MEMORY:
+            return False
+        try:
+            return shutil.disk_usage(Path(self._file).parent).free < SCARCE_BYTES
+        except OSError:
+            return False
+
+    @contextmanager
+    def _write(self, wait_s: float, constraints: bool) -> Iterator[Connection]:
+        if self.full:
+            raise StoreFullError(_FULL.format(path=self.path), path=self.path)
         if self.read_only:
+            writable = all(os.access(p, os.W_OK) for p in (self._file, Path(self._file).parent))
+            remedy = "" if writable else ": make the file and its folder writable, or name another"
             raise ReadOnlyStoreError(
-                f"{self.path} is open for reading only; it cannot be changed", path=self.path
+                f"{self.path} is open for reading only; it cannot be changed{remedy}",
+                path=self.path,
             )
         with self.explained(), self._one_at_a_time, self._engine.connect() as connection:
             raw = raw_connection(connection)
@@ -266,7 +302,7 @@ def _emit_begin(connection: Connection) -> None:
 def explanation(error: sqlite3.Error, path: str) -> StoreError:
     """Return what an error of SQLite means for the store at `path`."""
     code = getattr(error, "sqlite_errorcode", None) or 0
-    if code & 0xFF == sqlite3.SQLITE_IOERR and code not in _WRITES_THAT_FAIL:
+    if code & 0xFF == sqlite3.SQLITE_IOERR and code not in WRITES_THAT_FAIL:
         kind, text = _UNREADABLE
     elif not code and "Could not decode" in str(error):
         kind, text = DamagedStoreError, _DAMAGED
@@ -274,6 +310,11 @@ def explanation(error: sqlite3.Error, path: str) -> StoreError:
         kind, text = _MEANINGS.get(code & 0xFF, (StoreError, "{path}: {error}"))
     return kind(text.format(path=path, error=error), path=path)
 
+
+_FULL: Final = (
+    "no space left to write {path}; what was committed before is kept. "
+    "Free some space and run the same command again"
+)
 
 _DAMAGED: Final = (
     "{path} is damaged ({error}); restore a backup, or load the papers into a new file"
@@ -288,11 +329,7 @@ _MEANINGS: Final[dict[int, tuple[type[StoreError], str]]] = {
         StoreLockedError,
         "{path} is locked by another connection; try again when it has finished",
     ),
-    sqlite3.SQLITE_FULL: (
-        StoreFullError,
-        "no space left to write {path}; what was committed before is kept. "
-        "Free some space and run the same command again",
-    ),
+    sqlite3.SQLITE_FULL: (StoreFullError, _FULL),
     sqlite3.SQLITE_CORRUPT: (DamagedStoreError, _DAMAGED),
     sqlite3.SQLITE_NOTADB: (NotAStoreError, "{path} is not a litstore file (not SQLite)"),
     sqlite3.SQLITE_READONLY: (ReadOnlyStoreError, "{path} cannot be written ({error})"),
@@ -306,7 +343,7 @@ _MEANINGS: Final[dict[int, tuple[type[StoreError], str]]] = {
 
 # A file beyond the size limit of the process, or a shared-memory file that cannot grow, is an I/O
 # error to SQLite, not a full disk.
-_WRITES_THAT_FAIL: Final = frozenset(
+WRITES_THAT_FAIL: Final = frozenset(
     {
         sqlite3.SQLITE_IOERR_WRITE,
         sqlite3.SQLITE_IOERR_FSYNC,
@@ -340,6 +377,19 @@ def existing(path: str, *, read_only: bool | None) -> Database:
         read_only=bool(read_only) or not writable,
         immutable=not folder_writable and not has_log,
     )
+
+
+def without_room(path: str) -> Database | None:
+    """Return the database behind a file beside which the full disk leaves no room, for reading.
+
+    SQLite shares an index of the write-ahead log between processes in a file of its own. Where that
+    cannot be made nobody else has the store open, and without a write-ahead log the file is all
+    there is. None where there is one: its papers would be missing.
+    """
+    log = Path(path + "-wal")
+    if log.exists() and log.stat().st_size:
+        return None
+    return Database(path, read_only=True, immutable=True, full=True)
 
 
 def check_header(path: str) -> None:

@@ -7,13 +7,15 @@ compares the file's revision with the list below, so the everyday path never imp
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 from sqlalchemy import Connection
 
@@ -26,14 +28,19 @@ from litstore.errors import (
     MigrationError,
     NewerSchemaError,
     NotAStoreError,
+    OutputError,
     ReadOnlyStoreError,
     StoreError,
+    StoreFullError,
     StoreLockedError,
 )
 
 REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 """Every released schema revision, oldest first; a test compares it with the migrations."""
 HEAD: Final = REVISIONS[-1]
+
+MAKING_WAIT_S: Final = 2.0
+"""How long after a file was made it may be empty, in seconds, before it counts as abandoned."""
 
 _ONE_MIGRATION_AT_A_TIME: Final = threading.Lock()
 """alembic keeps the migration that is running in module globals."""
@@ -59,7 +66,8 @@ def open_database(
     read_only: True never writes; False insists on writing; None does what the file permits.
     create: make the store if there is none. upgrade_older: upgrade an older schema at once.
     profile: what a store made here is built for (None: "spec"); one that is there must have its
-    recipe.
+    recipe. Where the disk is so full that SQLite cannot even read beside others, the store is
+    opened for reading only, without locks, unless writing is insisted on.
 
     Raises NotAStoreError, NewerSchemaError, DamagedStoreError, ReadOnlyStoreError, MigrationError,
     and ConfigError for another recipe or an unknown profile.
@@ -78,24 +86,51 @@ def open_database(
             f"litstore load --db {path} FILE",
             path=path,
         )
-    if missing and not Path(path).absolute().parent.is_dir():
-        raise NotAStoreError(f"the folder of {path} does not exist; make it first", path=path)
+    if missing:
+        _require_place(path)
     database = Database(path) if missing else engine.existing(path, read_only=read_only)
+
+    def checked(opened: Database) -> Database:
+        try:
+            _bring_up_to_date(opened, create=create, upgrade_older=upgrade_older, profile=built_for)
+            if profile is not None:
+                with opened.read() as connection:
+                    stats.require_recipe(stats.read(connection), built_for, path)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
     try:
-        _bring_up_to_date(database, create=create, upgrade_older=upgrade_older, profile=built_for)
-        if profile is not None:
-            with database.read() as connection:
-                stats.require_recipe(stats.read(connection), built_for, path)
-    except BaseException:
-        database.close()
+        return checked(database)
+    except StoreFullError:
+        alone = None if missing or read_only is False else engine.without_room(path)
+        if alone is None:
+            raise
+        with suppress(ReadOnlyStoreError):
+            return checked(alone)
         raise
-    return database
+
+
+def _require_place(path: str) -> None:
+    """Raise NotAStoreError or ReadOnlyStoreError if no file can be made there."""
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise NotAStoreError(f"the folder of {path} does not exist; make it first", path=path)
+    if not os.access(folder, os.W_OK):
+        raise ReadOnlyStoreError(
+            f"{path} cannot be made: its folder cannot be written; make it writable, or name "
+            "another place with --db",
+            path=path,
+        )
 
 
 def _bring_up_to_date(
     database: Database, *, create: bool, upgrade_older: bool, profile: Profile
 ) -> None:
     found = revision(database)
+    if found is None and (not create or database.read_only):
+        found = _revision_once_made(database)
     if found is None:
         if not create or database.read_only:
             raise NotAStoreError(
@@ -119,6 +154,25 @@ def _bring_up_to_date(
             )
         if upgrade_older:
             upgrade(database)
+
+
+def _revision_once_made(database: Database) -> str | None:
+    """The revision of an empty file that another process seems to be making, after a short wait.
+
+    Making one takes milliseconds, on a busy machine or a slow disk a second; a file that has been
+    empty for longer is not waited for.
+    """
+    try:
+        age = time.time() - Path(database.path).stat().st_mtime
+    except OSError:
+        return None
+    deadline = time.monotonic() + MAKING_WAIT_S - max(age, 0.0)
+    while time.monotonic() < deadline:
+        time.sleep(0.02)
+        found = revision(database)
+        if found is not None:
+            return found
+    return None
 
 
 def revision(database: Database) -> str | None:
@@ -203,7 +257,9 @@ def _use_write_ahead_log(database: Database) -> None:
 def backup(database: Database, destination: str) -> str:
     """Copy the store, as it is at this moment, into the new file `destination`; return its path.
 
-    Raises StoreError if the destination exists: a backup never overwrites.
+    Raises StoreError if the destination exists (a backup never overwrites) and OutputError if it
+    cannot be written. A damaged store is copied too, as it may be all there is, and
+    DamagedStoreError says so.
     """
     target = Path(destination)
     if target.exists():
@@ -212,31 +268,50 @@ def backup(database: Database, destination: str) -> str:
         )
     partial = target.with_name(target.name + ".partial")
     try:
+        # What is wrong with the place is told by the system in better words than by SQLite.
+        partial.touch()
         with database.explained():
-            _copy(database, partial)
+            damage = _copy(database, partial)
         partial.rename(target)
     except OSError as error:
-        raise StoreError(
-            f"cannot write the backup {destination}: {error.strerror}", path=destination
-        ) from error
+        raise OutputError.of(destination, error, what="the backup") from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+    if damage is not None:
+        raise DamagedStoreError(
+            f"{database.path} is damaged ({damage}), and so is its copy {target}; keep the backups "
+            "made before, or load the papers into a new file",
+            path=database.path,
+        )
     return str(target)
 
 
-def _copy(database: Database, target: Path) -> None:
-    try:
-        copy = sqlite3.connect(target)
-    except sqlite3.Error as error:
-        raise StoreError(f"cannot write the backup {target}: {error}", path=str(target)) from error
-    with closing(copy), closing(database.connect()) as source:
+def _copy(database: Database, target: Path) -> str | None:
+    """Copy page by page; return what SQLite finds wrong with the copy, None if nothing.
+
+    Raises OSError where the copy cannot be written.
+    """
+    with closing(sqlite3.connect(target)) as copy, closing(database.connect()) as source:
         try:
             source.backup(copy)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL):
+            code = error.sqlite_errorcode
+            if code & 0xFF == sqlite3.SQLITE_FULL:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+            if code & 0xFF == sqlite3.SQLITE_CANTOPEN or code in engine.WRITES_THAT_FAIL:
+                raise OSError(errno.EIO, str(error)) from error
+            raise
+    # Read without locks: on a disk that is full now there is no room for them.
+    alone = f"file:{quote(os.fsencode(target.absolute()))}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(alone, uri=True)) as copy:
+        try:
+            (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                 raise
-            reason = f"cannot write the backup {target}: {error}"
-            raise StoreError(reason, path=str(target)) from error
+            return str(error)
+    return None if found == "ok" else str(found)
 
 
 def upgrade(database: Database, *, to: str = "head") -> str | None:

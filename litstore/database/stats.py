@@ -224,7 +224,8 @@ COUNTS_SQL: Final = text("""
 SELECT (SELECT count(*) FROM terms),
        (SELECT coalesce(sum(doc_freq), 0) FROM terms),
        (SELECT count(*) FROM unresolved_edges),
-       (SELECT count(*) FROM query_log)
+       (SELECT count(*) FROM query_log),
+       (SELECT count(*) FROM query_log WHERE replay_run IS NOT NULL)
 """)
 
 TABLE_BYTES_SQL: Final = text("""
@@ -241,7 +242,8 @@ class StoreStats:
     """Counts and sizes of a store.
 
     n_docs papers, n_terms distinct terms, n_postings (term, paper) pairs, n_citations edges between
-    papers, n_unresolved citations to works outside; table_bytes is empty where this build of SQLite
+    papers, n_unresolved citations to works outside, n_queries rows of the query log, n_replays of
+    them made by replays; table_bytes is empty where this build of SQLite
     cannot tell (no dbstat), else bytes by table, its indexes included.
     """
 
@@ -252,6 +254,7 @@ class StoreStats:
     n_postings: int
     n_unresolved: int
     n_queries: int
+    n_replays: int
     file_bytes: int
     table_bytes: dict[str, int]
 
@@ -261,7 +264,7 @@ def read_stats(connection: Connection, database: Database) -> StoreStats:
     pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
     size = connection.exec_driver_sql("PRAGMA page_size").scalar_one()
     schema = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
-    n_terms, n_postings, n_unresolved, n_queries = connection.execute(COUNTS_SQL).one()
+    n_terms, n_postings, n_unresolved, n_queries, n_replays = connection.execute(COUNTS_SQL).one()
     return StoreStats(
         path=database.path,
         schema=schema,
@@ -270,6 +273,7 @@ def read_stats(connection: Connection, database: Database) -> StoreStats:
         n_postings=n_postings,
         n_unresolved=n_unresolved,
         n_queries=n_queries,
+        n_replays=n_replays,
         file_bytes=pages * size,
         table_bytes=_table_bytes(connection),
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from litstore.errors import InputError, RecordError
+from litstore.errors import InputError, OutputError, RecordError
 from litstore.evaluation.lines import name_of, read_lines
 from litstore.fields import clean_text, shown
 
@@ -187,7 +187,7 @@ def _write(path: str, rows: Iterable[tuple[str, ...]]) -> None:
         with Path(path).open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(_lines(rows, path))
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}", source=path) from error
+        raise OutputError.of(path, error) from error
 
 
 def _lines(rows: Iterable[tuple[str, ...]], path: str) -> Iterator[str]:

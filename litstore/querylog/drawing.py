@@ -111,10 +111,10 @@ _STEPS: Final = (
 
 
 def date_ticks(span: tuple[datetime, datetime]) -> list[tuple[datetime, str]]:
-    """At most five moments in the span, with their labels."""
+    """At most seven moments in the span, five where labels are long, with their labels."""
     first, last = span
     for step, form in _STEPS:
-        if (last - first) / step <= 5:
+        if (last - first) / step <= (7 if len(form) < 6 else 5):
             start = datetime(2001, 1, 1, tzinfo=UTC)  # A Monday.
             at = start + math.ceil((first - start) / step) * step
             found = []

@@ -52,6 +52,13 @@ DELETE FROM judged_queries
 WHERE query = ? AND query_no NOT IN (SELECT query_no FROM paper_judgments)
 """
 
+SAME_WORDS_SQL: Final = """
+SELECT query, query_id
+FROM judged_queries
+WHERE query IN (SELECT query FROM judged_queries GROUP BY query HAVING count(*) > 1)
+ORDER BY query_no
+"""
+
 ALL_SQL: Final = text("""
 SELECT query_id, query, paper_id, grade, judge, note, judged_at
 FROM judgments
@@ -234,6 +241,18 @@ class Judgments:
             for words, found in logged.items()
             if (kept := [paper_id for paper_id in found if paper_id in known])
         }
+
+    def with_several_ids(self, query_ids: Collection[str]) -> dict[str, list[str]]:
+        """Return the words that more than one judged query has, one of these among them.
+
+        Words to the ids, in the order in which the queries came.
+        """
+        several: dict[str, list[str]] = {}
+        with self._database.read() as connection:
+            for words, query_id in raw_connection(connection).execute(SAME_WORDS_SQL):
+                several.setdefault(words, []).append(query_id)
+        wanted = set(query_ids)
+        return {words: ids for words, ids in several.items() if wanted.intersection(ids)}
 
     def not_in_store(self, paper_ids: Collection[str]) -> list[str]:
         """Return those of these papers that the store does not have."""

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from litstore import clock
 from litstore.errors import ConfigError
+from litstore.fields import counted
 from litstore.querylog.drawing import MARGIN, PLOT_HEIGHT, PLOT_WIDTH, Box, Paper, date_ticks, ticks
 from litstore.querylog.series import CorpusEvent, Point, Series
 
@@ -194,6 +195,7 @@ def _figure(series: Series, title: str, ink: dict[str, str]) -> Any:
     columns = min(3, len(panels))
     n_rows = -(-len(panels) // columns)
     span = _span(series)
+    shares = _shares(series.points, span)
     marks = _marks(series.events, span)
     legend = _legend(series, marks)
     paper = Paper(
@@ -207,12 +209,13 @@ def _figure(series: Series, title: str, ink: dict[str, str]) -> Any:
     for place, panel in enumerate(panels):
         row, column = divmod(place, columns)
         box = Box(column * CELL_WIDTH + 62, HEAD + row * CELL_HEIGHT + 34)
-        _panel(paper, box, series, panel, span, colours)
         for mark in marks:
+            # Below the lines: a search at the moment of a load must not vanish behind its mark.
             x = box.x(mark.at, span)
             paper.line([x, x], [box.top, box.bottom], ink["event"], width=0.8, dashes=(4, 3))
             if row == 0:
                 paper.tag(x, box.top - 7, mark.label)
+        _panel(paper, box, series, panel, shares, colours)
         _dates(paper, box, span, labelled=place + columns >= len(panels))
     y = HEAD + n_rows * CELL_HEIGHT + 8
     for number, (colour, text) in enumerate(legend):
@@ -234,9 +237,10 @@ def _panel(
     box: Box,
     series: Series,
     panel: tuple[str, str, str],
-    span: tuple[datetime, datetime],
+    shares: Sequence[float],
     colours: dict[str, str],
 ) -> None:
+    """Draw one panel. shares: where each point lies in the span of time, 0 to 1."""
     name, title, kind = panel
     paper.text(box.left, box.top - 24, title, size=9.5)
     pairs = [_values(point, name) for point in series.points]
@@ -248,33 +252,33 @@ def _panel(
         y = box.bottom - PLOT_HEIGHT * tick / top
         paper.line([box.left, box.left + PLOT_WIDTH], [y, y], paper.ink["faint"], width=0.6)
         paper.text(box.left - 6, y, f"{tick:g}", size=8.5, align="right")
-    many = len(series.points) > 400
+    many, few = len(series.points) > 400, len(series.points) < 8
     for config, colour in colours.items():
         for half in (1, 0):
-            xs, ys = _line(series.points, pairs, config, half, box, span, top)
+            xs, ys = _line(series.points, pairs, shares, config, half, box, top)
             if any(y == y for y in ys):
                 # Thousands of single searches are a cloud; a line through all of them hides it.
                 width = 0.0 if many and series.by == "search" else 0.8 if many else 1.3
                 paper.line(
                     xs, ys, colour, width=width, dashes=(1, 2) if half else None,
-                    marker=(1.0 if many else 1.6) if half else (1.5 if many else 3.0),
+                    marker=(1.0 if many else 1.6) if half else 1.5 if many else 5.0 if few else 3.0,
                 )  # fmt: skip
 
 
 def _line(
     points: Sequence[Point],
     pairs: Sequence[tuple[float | None, float | None]],
+    shares: Sequence[float],
     config: str,
     half: int,
     box: Box,
-    span: tuple[datetime, datetime],
     top: float,
 ) -> tuple[list[float], list[float]]:
     """One configuration's points, with a gap wherever the corpus generation changes."""
     xs: list[float] = []
     ys: list[float] = []
     generation = None
-    for point, pair in zip(points, pairs, strict=True):
+    for point, pair, share in zip(points, pairs, shares, strict=True):
         value = pair[half]
         if point.config != config or value is None:
             continue
@@ -282,7 +286,7 @@ def _line(
             xs.append(math.nan)
             ys.append(math.nan)
         generation = point.generation
-        xs.append(box.x(clock.moment(point.at), span))
+        xs.append(box.left + PLOT_WIDTH * share)
         ys.append(box.bottom - PLOT_HEIGHT * value / top)
     return xs, ys
 
@@ -308,11 +312,11 @@ def _legend(series: Series, marks: list[_Mark]) -> list[tuple[str | None, str]]:
         (colours[name], labels[name]) for name in names[:MAX_COLOURS]
     ]
     if len(names) > MAX_COLOURS:
-        rows.append((GREY, f"{len(names) - MAX_COLOURS} more configurations"))
+        rows.append((GREY, counted(len(names) - MAX_COLOURS, "more configuration")))
     rows += [(None, f"{mark.label}   {_told(mark)}") for mark in marks[:MAX_LISTED]]
     rest = sum(len(mark.events) for mark in marks[MAX_LISTED:])
     if rest:
-        rows.append((None, f"{rest} more changes of the corpus: see the table corpus_events"))
+        rows.append((None, f"{rest} more of the corpus's changes: see the table corpus_events"))
     return rows
 
 
@@ -330,7 +334,7 @@ def _values(point: Point, name: str) -> tuple[float | None, float | None]:
 def coverage(series: Series) -> str:
     """What the points are, in a sentence."""
     each = "one point per search" if series.by == "search" else f"one point per {series.by}"
-    read = f"{series.n_searches:,} search{'es' * (series.n_searches != 1)}"
+    read = counted(series.n_searches, "search")
     if series.n_read < series.n_searches:
         read = f"an even sample of {series.n_read:,} of {series.n_searches:,} searches"
     first, last = series.points[0].at[:10], series.points[-1].at[:10]
@@ -345,6 +349,11 @@ def _span(series: Series) -> tuple[datetime, datetime]:
     first, last = min(moments), max(moments)
     room = (last - first) * 0.03 or timedelta(hours=12)
     return first - room, last + room
+
+
+def _shares(points: Sequence[Point], span: tuple[datetime, datetime]) -> list[float]:
+    """Where each point lies in the span of time: 0 at its beginning, 1 at its end."""
+    return [(clock.moment(point.at) - span[0]) / (span[1] - span[0]) for point in points]
 
 
 def _marks(events: Sequence[CorpusEvent], span: tuple[datetime, datetime]) -> list[_Mark]:

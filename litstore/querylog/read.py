@@ -34,7 +34,7 @@ WHERE query_no IN (SELECT value FROM json_each(?))
 """
 
 CONFIGS_SQL: Final = """
-SELECT c.fingerprint, c.ranking, c.recipe, c.first_used_at
+SELECT c.fingerprint, c.ranking, c.recipe, c.first_used_at, c.profile
 FROM retrieval_configs c
 ORDER BY c.first_used_at DESC, c.fingerprint
 """
@@ -116,12 +116,16 @@ _QUERY_OR_FILTERED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class UsedConfig:
-    """A configuration that was logged: ranking and recipe as JSON, and since when it is used."""
+    """A configuration that was logged: ranking and recipe as JSON, and since when it is used.
+
+    profile: the name of both together; None where they have none.
+    """
 
     fingerprint: str
     ranking: str
     recipe: str
     first_used_at: str
+    profile: str | None
 
 
 def normal_form(connection: Connection, query: str) -> str:

@@ -3,7 +3,8 @@
 A row is written when the result is ready, in a short transaction of its own, so there is no thread
 and no queue. If another process holds the file for longer than BUSY_WAIT_S, the entry is appended
 to ``<file>-querylog.jsonl`` and taken in by the next write (by another process: by its first write
-a moment later). Only if that fails too is it dropped, and counted.
+a moment later). Only if that fails too is it dropped, and counted; the next entry that is written
+takes the count into the file.
 """
 
 from __future__ import annotations
@@ -123,6 +124,7 @@ class QueryLog:
         self._expired_on: tuple[str, LogSettings] | None = None
         self.dropped = 0
         """Entries of this process that could neither be logged nor spilled."""
+        self._dropped_told = 0
 
     def record(
         self,
@@ -136,6 +138,7 @@ class QueryLog:
         Nothing is kept, and False returned, where the log is off or the store cannot be written.
         """
         if self._database.read_only:
+            self.dropped += self._database.full and self.is_on
             return False
         spilled = _Spilled(entry, list(hits), config, corpus)
         taken: list[Path] = []
@@ -147,9 +150,17 @@ class QueryLog:
                 taken = self._take_in(raw, settings)
                 state = (entry.config, entry.generation)
                 _insert(raw, _kept(spilled, settings), known=state == self._written_for)
+                dropped = self.dropped
+                if dropped != self._dropped_told:
+                    retention.count_dropped(raw, dropped - self._dropped_told)
                 today = (entry.at[:10], settings)
-                # What is kept on one day is kept all day: looked through once, then not again.
-                if today != self._expired_on and not retention.expire_some(raw, *today):
+                # What is kept on one day is kept all day: looked through once, then not again. A
+                # replay removes nothing: it still has to compare with what it would remove.
+                if (
+                    entry.replay_run is None
+                    and today != self._expired_on
+                    and not retention.expire_some(raw, *today)
+                ):
                     self._expired_on = today
         except StoreLockedError:
             return self._set_aside(spilled)
@@ -159,6 +170,7 @@ class QueryLog:
             self.dropped += 1
             return False
         self._written_for = state
+        self._dropped_told = dropped
         self._searched_for_leftovers = True
         for file in taken:
             with suppress(OSError):
@@ -235,6 +247,12 @@ class QueryLog:
             with suppress(OSError):
                 count += sum(bool(line.strip()) for line in spill.read(file)) if own else 0
         return count
+
+    def n_dropped(self) -> int:
+        """How many entries were lost: by this process, and by others that could say so later."""
+        with self._database.read() as connection:
+            counted = retention.read_dropped(raw_connection(connection))
+        return counted + self.dropped - self._dropped_told
 
     def close(self) -> None:
         """Close what the log holds open for itself; a later entry opens it again."""

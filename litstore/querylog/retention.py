@@ -33,9 +33,17 @@ SWITCH: Final = "query_log"
 REDACTION: Final = "query_log_redaction"
 KEEP_HITS: Final = "query_log_keep_hits_days"
 KEEP_SEARCHES: Final = "query_log_keep_days"
+DROPPED: Final = "query_log_dropped"
 FOREVER: Final = "forever"
 
 SETTINGS_SQL: Final = "SELECT name, value FROM settings"
+
+COUNT_DROPPED_SQL: Final = """
+INSERT INTO settings (name, value)
+VALUES (?, ?)
+ON CONFLICT (name) DO UPDATE SET
+  value = CAST(CAST(value AS INTEGER) + CAST(excluded.value AS INTEGER) AS TEXT)
+"""
 
 OLDEST_SQL: Final = "SELECT query_no, at FROM query_log ORDER BY query_no LIMIT 1"
 
@@ -117,6 +125,17 @@ def _settings(rows: tuple[tuple[str, str], ...]) -> LogSettings:
         hits_days=_days(values.get(KEEP_HITS), HITS_DAYS),
         searches_days=_days(values.get(KEEP_SEARCHES), SEARCHES_DAYS),
     )
+
+
+def count_dropped(raw: sqlite3.Connection, n: int) -> None:
+    """Add to the number of entries that were lost."""
+    raw.execute(COUNT_DROPPED_SQL, (DROPPED, str(n)))
+
+
+def read_dropped(raw: sqlite3.Connection) -> int:
+    """Return how many entries were lost, as far as that could be written down."""
+    value = dict(raw.execute(SETTINGS_SQL)).get(DROPPED)
+    return int(value) if value is not None and value.isdecimal() else 0
 
 
 def _days(value: str | None, default: int) -> int | None:

@@ -275,6 +275,20 @@ def _sample(first: int, last: int, *, stride: int) -> list[int]:
     return sorted(inner | {first, last})
 
 
+@dataclass(frozen=True, slots=True)
+class _Searches:
+    """What was read, by columns; each has one place per search, in order of time.
+
+    numbers: float64 array of shape (n_searches, n_columns), NaN where a column is NULL. good: bool
+    array, false for a search that failed.
+    """
+
+    query_nos: list[int]
+    moments: list[str]
+    good: NDArray[np.bool_]
+    numbers: NDArray[np.float64]
+
+
 def _points(rows: list[tuple[Any, ...]], by: str, judged: dict[int, float]) -> list[Point]:
     groups: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     starts: dict[str, str] = {}
@@ -285,11 +299,13 @@ def _points(rows: list[tuple[Any, ...]], by: str, judged: dict[int, float]) -> l
             key = at[:13] if by == "hour" else at[:10]
             bucket = starts.get(key) or starts.setdefault(key, _start(key, by))
         groups[bucket, config, generation].append(place)
-    numbers = np.array([row[5:] for row in rows], dtype=np.float64).reshape(-1, len(_NUMBERS))
-    points = [
-        _point(key, [rows[place] for place in places], numbers[places], judged)
-        for key, places in groups.items()
-    ]
+    searches = _Searches(
+        [row[0] for row in rows],
+        [row[1] for row in rows],
+        np.array([row[4] != "error" for row in rows], dtype=np.bool_),
+        np.array([row[5:] for row in rows], dtype=np.float64).reshape(-1, len(_NUMBERS)),
+    )
+    points = [_point(key, places, searches, judged) for key, places in groups.items()]
     return sorted(points, key=lambda point: (point.at, point.generation, point.config))
 
 
@@ -305,44 +321,48 @@ def _start(key: str, by: str) -> str:
 
 
 def _point(
-    key: tuple[str, str, int],
-    rows: list[tuple[Any, ...]],
-    numbers: NDArray[np.float64],
-    judged: dict[int, float],
+    key: tuple[str, str, int], places: list[int], searches: _Searches, judged: dict[int, float]
 ) -> Point:
     bucket, config, generation = key
-    good = np.array([row[4] != "error" for row in rows])
-    held = numbers[good]
-    means = [_mean(held[:, at]) for at in range(len(_MEANS))]
+    good = searches.good[places]
+    held = searches.numbers[places][good]
+    means = _means(held[:, : len(_MEANS)])
     quantiles = _quantiles(held[:, len(_MEANS) :])
-    ndcgs = [judged[row[0]] for row in rows if row[0] in judged]
+    ndcgs = (
+        [judged[number] for place in places if (number := searches.query_nos[place]) in judged]
+        if judged
+        else []
+    )
     known: dict[str, Any] = dict(zip(_MEANS, means, strict=True))
     for name, (half, most) in zip(PASSES, quantiles, strict=True):
         known |= {f"{name}_ms_p50": half, f"{name}_ms_p95": most}
     return Point(
         bucket=bucket.split(" ")[0],
-        at=_middle([row[1] for row in rows]),
+        at=_middle(searches.moments[places[0]], searches.moments[places[-1]]),
         config=config,
         generation=generation,
-        n=len(rows),
-        n_errors=int((~good).sum()),
+        n=len(places),
+        n_errors=len(places) - len(held),
         **known,
         ndcg_10=math.fsum(ndcgs) / len(ndcgs) if ndcgs else None,
         n_judged=len(ndcgs),
     )
 
 
-def _middle(moments: list[str]) -> str:
-    """The mean of the earliest and the latest moment, which come first and last."""
-    if moments[0] == moments[-1]:
-        return moments[0]
-    first, last = clock.moment(moments[0]), clock.moment(moments[-1])
+def _middle(earliest: str, latest: str) -> str:
+    """The mean of two moments."""
+    if earliest == latest:
+        return earliest
+    first, last = clock.moment(earliest), clock.moment(latest)
     return clock.utc_text(first + (last - first) / 2)
 
 
-def _mean(values: NDArray[np.float64]) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else None
+def _means(values: NDArray[np.float64]) -> list[float | None]:
+    """The mean of what is known in each column; None where nothing is."""
+    known = ~np.isnan(values)
+    sums = np.where(known, values, 0.0).sum(axis=0).tolist()
+    counts = known.sum(axis=0).tolist()
+    return [total / n if n else None for total, n in zip(sums, counts, strict=True)]
 
 
 def _quantiles(values: NDArray[np.float64]) -> list[tuple[float | None, float | None]]:
@@ -356,4 +376,5 @@ def _quantiles(values: NDArray[np.float64]) -> list[tuple[float | None, float | 
         low = int(place)
         high = min(low + 1, len(ordered) - 1)
         found.append(ordered[low] + (place - low) * (ordered[high] - ordered[low]))
-    return [(float(half), float(most)) for half, most in zip(*found, strict=True)]
+    halves, mosts = (values.tolist() for values in found)
+    return list(zip(halves, mosts, strict=True))

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import heapq
+import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+MOST_CHILDREN: Final = 25
+"""Children of one node that are told in text, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +21,27 @@ class Explanation:
     description: str
     children: tuple[Explanation, ...] = field(default=())
 
-    def lines(self, depth: int = 0) -> Iterator[str]:
-        """The tree as indented text, a node a line."""
+    def lines(self, depth: int = 0, *, most: int = MOST_CHILDREN) -> Iterator[str]:
+        """The tree as indented text, a node a line, made for reading.
+
+        Equal children (a word that a query repeats) are told once, with their number. Of more than
+        `most` different ones the heaviest are told, in their order, and what the rest is together.
+        """
         yield f"{'  ' * depth}{self.value:.6g}  {self.description}"
-        for child in self.children:
-            yield from child.lines(depth + 1)
+        times = Counter(self.children)
+        told = list(times)
+        if len(told) > most:
+            told = heapq.nlargest(most, told, key=lambda child: abs(child.value) * times[child])
+        heaviest = set(told)
+        indent = "  " * (depth + 1)
+        for child, n in times.items():
+            if child in heaviest:
+                head, *rest = child.lines(depth + 1, most=most)
+                yield head if n == 1 else f"{indent}{n} times {head.lstrip()}"
+                yield from rest
+        left = [child.value * n for child, n in times.items() if child not in heaviest]
+        if left:
+            yield f"{indent}{math.fsum(left):.6g}  {len(left):,} more, together (--json has all)"
 
     def as_dict(self) -> dict[str, Any]:
         """The tree as plain dicts and lists, for JSON."""

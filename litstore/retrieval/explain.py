@@ -12,6 +12,7 @@ from litstore.citations.links import Links, relations
 from litstore.config import RetrievalConfig
 from litstore.database import papers
 from litstore.errors import UnknownPaperError
+from litstore.fields import counted
 from litstore.index import bm25
 from litstore.ranking.explain import Explanation
 from litstore.ranking.merge import UNREACHED
@@ -52,7 +53,7 @@ def _absence(found: Ranking, config: RetrievalConfig, doc: int) -> str:
     depth = config.depth
     lexical = "no seed" if depth == config.top_k_lexical else f"not among the best {depth} by BM25"
     if config.seed_weight == "flat":
-        linked = f"no citation path of at most {config.max_hops} hops from one"
+        linked = f"no citation path of at most {counted(config.max_hops, 'hop')} from one"
         return f"not in the result: {lexical}, and {linked}"
     return f"not in the result: {lexical}, and not linked to a seed"
 
@@ -79,7 +80,8 @@ def _bm25(found: Ranking, doc: int) -> Explanation:
     )
     query = "the query's tokens"
     if found.lexical.weights is not None:
-        query = f"the terms of the query, extended by feedback from {len(found.feedback)} papers"
+        n_papers = counted(len(found.feedback), "paper")
+        query = f"the terms of the query, extended by feedback from {n_papers}"
     return Explanation(
         float(found.lexical.scores(np.array([doc], dtype=np.int64))[0]),
         f"BM25 (Okapi, k1 1.5, b 0.75): sum over {query}"
@@ -135,7 +137,7 @@ def _graph_part(
 def _distance(connection: Connection, found: Ranking, config: RetrievalConfig, at: int) -> str:
     hop = int(found.hops[at])
     if hop == UNREACHED:
-        return f"graph_score: no seed is within {config.max_hops} hops"
+        return f"graph_score: no seed is within {counted(config.max_hops, 'hop')}"
     if hop == 0:
         place = found.seeds.index(int(found.docs[at])) + 1
         return f"graph_score: a seed, number {place} of the {len(found.seeds)} lexical hits"
@@ -148,7 +150,7 @@ def _distance(connection: Connection, found: Ranking, config: RetrievalConfig, a
         else f" -> {step.paper_id} (cited by it)"
         for step in steps[1:]
     )
-    return f"graph_score: {hop} hop{'s' if hop > 1 else ''} from the seed {way}"
+    return f"graph_score: {counted(hop, 'hop')} from the seed {way}"
 
 
 def _linked(connection: Connection, found: Ranking, links: Links, at: int) -> Explanation:
@@ -157,7 +159,8 @@ def _linked(connection: Connection, found: Ranking, links: Links, at: int) -> Ex
     places = links.seeds[links.docs == doc].tolist()
     if not places:
         return Explanation(
-            float(found.blend.graph[at]), f"graph_score: linked to none of {len(found.seeds)} seeds"
+            float(found.blend.graph[at]),
+            f"graph_score: linked to none of {counted(len(found.seeds), 'seed')}",
         )
     relation = relations(connection, doc)
     seeds = [found.seeds[place] for place in places]
@@ -197,7 +200,7 @@ def _knn_part(
     """One child for each neighbour by text, with its share of the score."""
     doc, share = int(found.docs[at]), float(found.blend.knn[at])
     if doc not in near.docs:
-        reason = f"knn_score: not among the {len(near.docs)} papers that are compared by text"
+        reason = f"knn_score: not among the papers compared by text ({len(near.docs)})"
         return _weighted(config.w_knn, "w_knn", Explanation(share, reason))
     nearest = near.near[near.docs.index(doc)]
     ids = papers.ids(connection, np.array([near.docs[p] for p in nearest.places], dtype=np.int64))

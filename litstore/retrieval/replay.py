@@ -29,6 +29,7 @@ from litstore.querylog.overlap import PERSISTENCE, jaccard, rank_biased_overlap
 from litstore.querylog.read import Which
 from litstore.retrieval.client import RetrievalClient
 from litstore.retrieval.drift import CONFIGURATION, DEPTH, RECIPE, Cause, Drift, Logged
+from litstore.retrieval.experiment import knob_value
 from litstore.retrieval.passes import Ranking
 from litstore.store import Store
 
@@ -37,6 +38,9 @@ SELECT n_docs, total_tokens, min_year, max_year, n_citations, next_doc
 FROM corpus_generations
 WHERE generation = ?
 """
+
+
+EXPIRED: Final = "its papers have expired from the log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,19 +179,23 @@ def _chosen(
 ) -> tuple[list[tuple[str, LoggedQuery | None]], list[tuple[str, str]]]:
     """Each distinct query with its last run, and which runs cannot be repeated, and why."""
     log = store.query_log
+    skipped: list[tuple[str, str]] = []
     if queries is not None:
         found: list[tuple[str, LoggedQuery | None]] = []
         for query in dict.fromkeys(queries):
             runs = [
                 e for e in log.entries(limit=5, query=query, filtered=False) if e.status != "error"
             ]
-            found.append((query, runs[0] if runs else None))
-        return found, []
+            entry = runs[0] if runs else None
+            if entry is not None and _has_expired(store, entry):
+                skipped.append((entry.query_id, EXPIRED))
+                entry = None
+            found.append((query, entry))
+        return found, skipped
     last: dict[str, LoggedQuery] = {}
     for entry in read.entries(store.database, which, limit=None, newest_first=True):
         last.setdefault(entry.query_hash, entry)
     chosen: list[tuple[str, LoggedQuery | None]] = []
-    skipped = []
     for entry in last.values():
         reason = _unrepeatable(store, entry)
         if reason:
@@ -208,9 +216,12 @@ def _unrepeatable(store: Store, entry: LoggedQuery) -> str | None:
         SearchFilters.from_json(entry.filters)
     except ConfigError as error:
         return f"its filters cannot be read: {error}"
-    if entry.hit_count and not (store.query_log.find(entry.query_id) or (None, []))[1]:
-        return "its papers have expired from the log"
-    return None
+    return EXPIRED if _has_expired(store, entry) else None
+
+
+def _has_expired(store: Store, entry: LoggedQuery) -> bool:
+    """Whether the papers that a search returned are no longer in the log."""
+    return bool(entry.hit_count) and not (store.query_log.find(entry.query_id) or (None, []))[1]
 
 
 def _again(
@@ -237,6 +248,9 @@ def _again(
     if entry is None:
         return drift
     before = _logged(store, entry)
+    if entry.hit_count and not before.ids:
+        # Another process has let it expire in the meantime.
+        return drift
     new = ranked[:KEPT_HITS]
     drift = replace(
         drift,
@@ -350,14 +364,12 @@ KNOBS: Final = tuple(RetrievalConfig.names())
 
 
 def parse_change(setting: str) -> tuple[str, Any]:
-    """Return the knob and value of `w_recency=0.5`; ConfigError for anything else."""
-    name, given, text = setting.partition("=")
+    """Return the knob and value of `w_recency=0.5`; ConfigError, with the range, for another."""
+    name, given, value = setting.partition("=")
     if not given or name not in KNOBS:
         raise ConfigError(
             f"{setting!r} sets no knob; write w_recency=0.5. Knobs: {', '.join(KNOBS)}"
         )
-    try:
-        value = json.loads("null" if text in ("none", "None") else text)
-    except ValueError:
-        raise ConfigError(f"{name} cannot be {text!r}") from None
-    return name, value
+    change: dict[str, Any] = {name: knob_value(value)}
+    RetrievalConfig(**change)
+    return name, change[name]

@@ -149,7 +149,7 @@ def test_a_run_file_alone_needs_no_store(cli, tmp_path):
     found = json.loads(out)
     assert {"one": {"MRR": 0.75}, "two": {"MRR": 0.0}} == means(found)
     assert comparison(found, measure="MRR")["low"] is None
-    assert "2 queries are too few for an interval" in err
+    assert "too few for an interval: 2 queries; at least" in err
     assert "two finds nothing for 1 of 2 queries" in err
 
 
@@ -166,9 +166,9 @@ def test_queries_that_cannot_be_measured_are_counted_and_shown(loaded):
         found["n_queries"], found["queries_without_words"], found["queries_without_relevant"],
         found["n_unjudged_queries"], found["n_relevant_not_in_store"],
     )  # fmt: skip
-    assert "1 judged queries are not in the queries file and are left out: 9" in err
-    assert "1 of 2 queries have no relevant paper, and count as 0 everywhere: 2" in err
-    assert "1 relevant papers are not in the store" in err
+    assert "left out, as not in the queries file: 1 judged query: 9" in err
+    assert "without a relevant paper, and 0 everywhere: 1 of 2 queries: 2" in err
+    assert "not in the store, so that nothing finds them: 1 relevant paper" in err
     assert "unjudged papers count as not relevant" in err
     assert "NaN" not in out
 
@@ -387,3 +387,18 @@ def test_a_bad_line_is_named(loaded):
     code, _, err = loaded("eval", "--queries", judged.QUERIES, "--qrels", "qrels")
     assert 1 == code
     assert "error: qrels:2: the grade 'high' is no whole number" in err
+
+
+def test_a_gate_that_compares_needs_something_to_compare(cli):
+    """One configuration cannot be worse than itself; few queries cannot tell: neither passes."""
+    code, _, err = cli("eval", "--demo", "--config", "spec", "--fail-if-worse")
+    assert 2 == code
+    assert "--fail-if-worse compares with the first configuration, and there is no other" in err
+    Path("queries.tsv").write_text("1\talpha\n2\tbeta\n", encoding="utf-8")
+    Path("qrels.txt").write_text("1 0 a 1\n2 0 b 1\n", encoding="utf-8")
+    with litstore.open("papers.db") as store:
+        store.load([litstore.Paper("a", "alpha"), litstore.Paper("b", "beta")])
+    code, _, err = cli("eval", "--queries", "queries.tsv", "--qrels", "qrels.txt",
+                       "--db", "papers.db", "--fail-if-worse")  # fmt: skip
+    assert 7 == code
+    assert "check failed: spec: 2 queries cannot tell whether nDCG@10 is worse" in err

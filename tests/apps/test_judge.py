@@ -99,8 +99,54 @@ def test_grades_can_be_replaced_and_taken_back(cli):
     """By the same judge."""
     cli("judge", QUERY, "--grade", "reef-heat=3", "--grade", "kelp-decline=1")
     code, out, _ = cli("judge", QUERY, "--grade", "reef-heat=2", "--withdraw", "kelp-decline")
-    assert (0, "1 grades kept; Ada has judged 1 papers for this query\n") == (code, out)
+    assert 0 == code
+    assert "1 grade kept; 1 grade withdrawn (kelp-decline); Ada has judged 1 paper for this" in out
     assert {("Ada", "reef-heat"): (2, None)} == grades()
+
+
+def test_what_was_never_judged_cannot_be_taken_back(cli):
+    """A slip of the pen is told, with exit code 1, and takes nothing back."""
+    cli("judge", QUERY, "--grade", "reef-heat=3")
+    for query, paper, who, said in (
+        (QUERY, "kelp-decline", "Ada", "Ada has not judged 'kelp-decline' for this query"),
+        ("another query", "reef-heat", "Ada", "Ada has judged nothing for 'another query'"),
+        (QUERY, "reef-heat", "Bo", "Bo has judged nothing for"),
+    ):
+        code, out, err = cli(
+            "judge", query, "--judge", who, "--withdraw", "reef-heat", "--withdraw", paper
+        )
+        assert (1, "") == (code, out)
+        assert said in err
+    assert {("Ada", "reef-heat"): (3, None)} == grades()
+    code, out, _ = cli("judge", QUERY, "--withdraw", "reef-heat")
+    assert "1 grade withdrawn (reef-heat); Ada has judged 0 papers for this query\n" == out
+    cli("judge", QUERY, "--grade", "reef-heat=3")
+    found = envelope(cli("judge", QUERY, "--withdraw", "reef-heat", "--json"))
+    assert (["reef-heat"], 0, []) == (found["withdrawn"], found["n_kept"], found["results"])
+
+
+def test_the_same_words_under_two_ids_are_two_queries_and_that_is_said(cli):
+    """Each keeps its judgments and counts in `eval`; judging goes on with the first."""
+    Path("queries.tsv").write_text(f"a\t{QUERY}\nb\t {QUERY}\nc\tother\n", encoding="utf-8")
+    Path("qrels.txt").write_text(
+        "a 0 reef-heat 3\nb 0 reef-heat 1\nc 0 reef-heat 0\n", encoding="utf-8"
+    )
+    code, out, err = cli("judgments", "import", "qrels.txt", "--queries", "queries.tsv")
+    assert (0, "3 judgments of 3 queries\n") == (code, out)
+    assert f"'{QUERY}' is judged under 2 ids (a, b): each counts as a query of its own" in err
+    cli("judge", QUERY, "--grade", "kelp-decline=2")
+    with litstore.open("papers.db") as store:
+        kept = store.judgments.as_set()
+    assert {"reef-heat": 3, "kelp-decline": 2} == kept.qrels["a"]
+    assert {"reef-heat": 1} == kept.qrels["b"]
+    assert {"a", "b", "c"} == set(kept.queries)
+    found = envelope(
+        cli("judgments", "import", "qrels.txt", "--queries", "queries.tsv", "--json",
+            "--prefix", "x-")
+    )  # fmt: skip
+    assert {QUERY: ["a", "b", "x-a", "x-b"], "other": ["c", "x-c"]} == found["results"][0][
+        "same_words"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +291,7 @@ def test_at_a_terminal_a_sitting_goes_on_where_the_last_one_ended(cli, tmp_path)
         assert "score" not in done.stderr
         outs.append((done.stdout, done.stderr))
     assert f"2 graded, {n_papers - 2} left" in outs[0][0]
-    assert f"2 of {n_papers} papers are judged" in outs[1][1]
+    assert f"2 of {n_papers} papers judged" in outs[1][1]
     assert f"1 graded, {n_papers - 3} left" in outs[1][0]
     assert 3 == len(grades())
 
@@ -258,15 +304,15 @@ def test_judgments_come_out_as_qrels_and_go_in_again(cli):
     cli("judge", QUERY, "--grade", "reef-heat=3", "--grade", "kelp-decline=0")
     code, out, err = cli("judgments", "export", "qrels.txt", "--queries", "queries.tsv")
     assert (0, "") == (code, out)
-    assert "2 judgments of 1 queries" in err
+    assert "2 judgments of 1 query;" in err
     assert "q1\t0\tkelp-decline\t0\nq1\t0\treef-heat\t3\n" == Path("qrels.txt").read_text()
     assert f"q1\t{QUERY}\n" == Path("queries.tsv").read_text()
     with litstore.open("other.db"):
         pass
     code, out, err = cli("judgments", "import", "qrels.txt", "--queries", "queries.tsv", "--db",
                          "other.db", "--prefix", "x-")  # fmt: skip
-    assert (0, "2 judgments of 1 queries\n") == (code, out)
-    assert "2 of the judged papers are not in the store" in err
+    assert (0, "2 judgments of 1 query\n") == (code, out)
+    assert "not in the store: 2 judged papers" in err
     listed = envelope(cli("judgments", "list", "--json", "--db", "other.db"))["results"]
     assert [("x-q1", "qrels", 0), ("x-q1", "qrels", 3)] == [
         (entry["query_id"], entry["judge"], entry["grade"]) for entry in listed
@@ -300,7 +346,7 @@ def test_searches_with_unjudged_results_are_listed(cli):
 def test_judges_are_compared(cli):
     """Two papers, one of them with the same grade."""
     cli("judge", QUERY, "--grade", "reef-heat=3", "--grade", "kelp-decline=0")
-    assert "1 judge(s): Ada" in cli("judgments", "agreement")[2]
+    assert "1 judge: Ada" in cli("judgments", "agreement")[2]
     cli("judge", QUERY, "--judge", "Bo", "--grade", "reef-heat=3", "--grade", "kelp-decline=1")
     (found,) = envelope(cli("judgments", "agreement", "--json"))["results"]
     assert ("Ada", "Bo", 2, 1) == tuple(found[key] for key in ("judge", "other", "n", "n_equal"))

@@ -92,7 +92,8 @@ def test_an_export_holds_everything(path, capsys, tmp_path):
     table = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert len(table) == sum(len(row["hits"]) for row in rows)
     assert {line["query_id"] for line in table} < {row["query_id"] for row in rows}
-    assert run(["log", "export", "--db", path, "--out", str(tmp_path / "no" / "log.csv")]) == 2
+    assert run(["log", "export", "--db", path, "--out", str(tmp_path / "no" / "log.csv")]) == 1
+    assert "make its folder first" in capsys.readouterr().err
 
 
 def test_pruning(answer):
@@ -112,6 +113,7 @@ def test_switches(answer):
     assert answer("log", "redaction", "on", "--existing")["redacted"] == 6
     answer("log", "retention", "--hits", "7", "--searches", "forever")
     (status,) = answer("log", "status")["results"]
+    assert (status["queries"], status["replays"]) == (5, 1)
     assert (status["query_log"], status["redaction"], status["waiting"]) == ("off", "on", 0)
     assert (status["hits_days"], status["searches_days"]) == (7, None)
     assert 0 < status["share"] < 1
@@ -138,6 +140,42 @@ def test_entries_that_wait_are_counted(path, answer, monkeypatch):
         lock.execute("ROLLBACK")
         RetrievalClient(store).search("sparse")
         assert answer("log", "status")["results"][0]["waiting"] == 0
+
+
+def test_one_search_is_shown_with_its_profile_and_every_part(path, answer, capsys):
+    """What ranked it, and all parts of each score, neighbours by text among them."""
+    with litstore.open(path) as store:
+        plain = RetrievalClient(store).search("sparse").query_id
+    assert answer("log", "show", plain)["profile"] == "spec"
+    with litstore.open(path) as store:
+        config = litstore.RetrievalConfig(w_knn=0.5)
+        query_id = RetrievalClient(store, config).search("sparse").query_id
+    shown = answer("log", "show", query_id)
+    assert shown["profile"] is None
+    assert max(hit["knn_score"] for hit in shown["results"]) > 0
+    assert run(["log", "show", "--db", path, plain]) == 0
+    out = capsys.readouterr().out
+    assert "profile             spec\n" in out
+    (head,) = (line for line in out.splitlines() if line.startswith("rank "))
+    assert head.split()[-3:] == ["recency", "knn", "seed"]
+    assert {config["profile"] for config in answer("log", "configs")["results"]} == {"spec", None}
+
+
+def test_counts_agree_with_their_nouns(path, capsys):
+    """One is one search, not one searches."""
+    assert run(["log", "prune", "--db", path, "--older-than", "2026-04-25"]) == 0
+    assert capsys.readouterr().out == "1 search removed, and the papers of 0 others\n"
+    assert run(["log", "status", "--db", path]) == 0
+    assert "4 searches and 1 replay, " in capsys.readouterr().out
+    assert run(["log", "retention", "--db", path, "--hits", "1"]) == 0
+    assert capsys.readouterr().out == "retention: searches 730 days, their papers 1 day\n"
+
+
+def test_a_moment_that_is_none_is_told_with_its_option(path, capsys):
+    """Which option, and what it takes."""
+    for option in ("--since", "--until"):
+        assert run(["log", "list", "--db", path, option, "soon"]) == 2
+        assert f"{option}: 'soon' is neither a span (90d" in capsys.readouterr().err
 
 
 def test_plain_output(path, capsys):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from litstore.errors import InputError, RecordError
+from litstore.errors import InputError, OutputError, RecordError
 from litstore.evaluation import (
     Query,
     Run,
@@ -170,7 +170,7 @@ def test_an_id_that_would_break_the_line_is_refused(tmp_path):
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path):
     """With the reason."""
-    with pytest.raises(InputError, match=r"cannot write .*: "):
+    with pytest.raises(OutputError, match=r"cannot write .*: "):
         write_qrels(str(tmp_path / "no" / "folder"), {"q": {"a": 1}})
 
 

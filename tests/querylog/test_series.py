@@ -254,11 +254,13 @@ def test_lines_break_where_the_corpus_changes(store):
     series = store.query_log.series()
     pairs = [(1.0, None)] * len(series)
     first, second = series.configs
-    box, span = plots.Box(0, 0), plots._span(series)
-    _, ys = plots._line(series.points, pairs, first, 0, box, span, 1.0)
+    box, shares = plots.Box(0, 0), plots._shares(series.points, plots._span(series))
+    xs, ys = plots._line(series.points, pairs, shares, first, 0, box, 1.0)
+    assert [x for x in xs if x == x] == sorted(x for x in xs if x == x)
+    assert 0 < xs[0] < xs[-1] < plots.PLOT_WIDTH
     assert sum(np.isnan(ys)) == 1
     assert np.flatnonzero(np.isnan(ys)).tolist() == [20]
-    assert len(plots._line(series.points, pairs, second, 0, box, span, 1.0)[0]) == 31
+    assert len(plots._line(series.points, pairs, shares, second, 0, box, 1.0)[0]) == 31
 
 
 # The command

@@ -25,3 +25,24 @@ def test_tree_as_dicts():
             {"value": 0.3, "description": "other", "children": [leaf]},
         ],
     } == TREE.as_dict()
+
+
+def test_equal_parts_are_told_once():
+    """With how often they stand there; their own parts once too."""
+    part = Explanation(0.25, "word", (Explanation(1, "tf"),))
+    tree = Explanation(0.6, "sum of", (part, Explanation(0.1, "other"), part))
+    assert "0.6  sum of\n  2 times 0.25  word\n    1  tf\n  0.1  other" == str(tree)
+
+
+def test_a_tree_of_ten_thousand_parts_stays_readable():
+    """The heaviest parts in their order, and what the rest is together; JSON has all."""
+    parts = [Explanation(float(n % 100) / 7, f"word{n}") for n in range(10_000)]
+    tree = Explanation(sum(part.value for part in parts), "sum of", tuple(parts))
+    lines = list(tree.lines(most=25))
+    assert 1 + 25 + 1 == len(lines)
+    assert ["14.1429"] * 25 == [line.split()[0] for line in lines[1:-1]]
+    numbers = [int(line.rpartition("word")[2]) for line in lines[1:-1]]
+    assert sorted(numbers) == numbers
+    rest = sum(part.value for part in parts) - 25 * 99 / 7
+    assert f"  {rest:.6g}  9,975 more, together (--json has all)" == lines[-1]
+    assert 10_000 == len(tree.as_dict()["children"])

@@ -2,11 +2,14 @@
 
 import dataclasses
 import json
+import runpy
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 import litstore
-from litstore import Paper, RetrievalClient, RetrievalConfig, SearchFilters
+from litstore import Paper, RetrievalClient, RetrievalConfig, SearchFilters, clock
 from litstore.apps.cli import run
 from litstore.errors import ConfigError
 from litstore.retrieval.replay import parse_change, replay
@@ -270,7 +273,7 @@ def test_the_command_tells_the_cause_and_fails_below(store, capsys):
     assert run(["replay", "--db", store.path, "--fail-below", "0.99"]) == 7
     out = capsys.readouterr().out
     assert "paper added: new" in out
-    assert "paper added: 1 of 1 queries" in out
+    assert "paper added: 1 of 1 query" in out
 
 
 def test_the_command_as_json(store, capsys, tmp_path):
@@ -389,3 +392,104 @@ def test_the_command_tells_the_filters(filtered, capsys):
     assert run(["replay", "--db", filtered.path, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["results"]
     assert {row["filters"] for row in rows} == {None, '{"year_from":2000}'}
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--since", "yesterday"], 2, ["--since", "'yesterday'", "90d", "2026-01-31"]),
+        (["--fail-below", "1.5"], 2, ["--fail-below", "from 0", "to 1", "'1.5'"]),
+        (["--fail-below", "nan"], 2, ["--fail-below", "from 0", "to 1"]),
+        (["--fail-below", "most"], 2, ["--fail-below", "from 0", "to 1"]),
+        (["--config", "recency=1"], 2, ["'recency=1'", "w_recency", "hub_limit", "seed_weight"]),
+        (["--config", "w_recency=high"], 2, ["w_recency", "number of at least 0", "'high'"]),
+        (["--config", "max_hops=1.5"], 2, ["max_hops", "whole number"]),
+        (["--config", "w_recency=nan"], 2, ["w_recency", "between 0 and"]),
+        (["--since", "2999-01-01"], 3, ["nothing to replay", "litstore log list"]),
+        (["--query", "never asked"], 3, ["nothing to replay"]),
+        (["--query", "never asked", "--fail-below", "0.1"], 7, ["nothing to", "0.1"]),
+    ],
+)
+def test_what_cannot_be_done_is_told_with_a_remedy(store, capsys, options, code, said):
+    """The option, what it may be, and what to do."""
+    assert run(["replay", "--db", store.path, *options]) == code
+    printed = capsys.readouterr().err
+    assert [part for part in said if part not in printed] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"sparse\n\xe9t\xe9\n", "queries.txt:2: not UTF-8; convert the file with iconv -t UTF-8"),
+        (b"\n  \n", "queries.txt holds no query; write one a line"),
+        (None, "No such file"),
+    ],
+)
+def test_a_file_of_queries_that_cannot_be_read(store, capsys, tmp_path, content, said):
+    """The file and the line are named."""
+    queries = tmp_path / "queries.txt"
+    if content is not None:
+        queries.write_bytes(content)
+    assert run(["replay", "--db", store.path, "--file", str(queries)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert "queries.txt" in line
+
+
+def test_a_knob_that_is_a_word(store):
+    """Words are values of some knobs."""
+    assert parse_change("seed_weight=bm25") == ("seed_weight", "bm25")
+
+
+# Retention
+
+
+def test_replays_remove_nothing_from_the_log(store):
+    """What they still have to be compared with would expire under their hands."""
+    for number in range(5):
+        RetrievalClient(store).search(f"topic {number}")
+    with clock.simulated(clock.now() + timedelta(days=200)):
+        report = replay(store)
+        assert [drift.rbo for drift in report.queries] == [1.0] * 6
+        assert replay(store).mean_rbo == 1.0
+        # An ordinary search does remove.
+        RetrievalClient(store).search("another")
+        assert len(replay(store).skipped) == 2
+
+
+def test_a_list_that_has_expired_is_nothing_to_compare_with(store):
+    """Neither where the words are given: no list is not an empty list."""
+    last = store.query_log.latest(1)[0]
+    store.query_log.prune(older_than=clock.now() + timedelta(days=1), hits_only=True)
+    report = replay(store, queries=[QUERY])
+    assert [(drift.rbo, drift.replay_of) for drift in report.queries] == [(None, None)]
+    assert report.skipped == [(last.query_id, "its papers have expired from the log")]
+
+
+def test_a_list_that_expires_meanwhile(store, monkeypatch):
+    """Removed by another process between choosing and comparing: the same."""
+    client = RetrievalClient.searched
+
+    def searched(self, *args, **named):
+        store.query_log.prune(older_than=clock.now() + timedelta(days=1), hits_only=True)
+        return client(self, *args, **named)
+
+    monkeypatch.setattr(RetrievalClient, "searched", searched)
+    assert [drift.rbo for drift in replay(store).queries] == [None]
+
+
+def test_the_readmes_month_does_not_depend_on_today(tmp_path, capsys):
+    """Replayed at once or years later, the example says the same."""
+    example = Path(__file__).parent.parent / "querylog" / "example" / "month.py"
+    said = []
+    for name, years in (("now.db", 0), ("later.db", 10)):
+        path = str(tmp_path / name)
+        runpy.run_path(str(example))["main"](path)
+        with clock.simulated(datetime(2026, 4, 1, tzinfo=UTC) + timedelta(days=365 * years)):
+            for _ in range(2):
+                capsys.readouterr()
+                arguments = ["--config", "w_recency=0.2", "--fail-below", "0.8"]
+                assert run(["replay", "--db", path, *arguments]) == 0
+                said.append(capsys.readouterr().out)
+    assert len(set(said)) == 1
+    assert "5 queries compared, 5 drifted" in said[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from litstore.apps.bench.prepared import Corpus
 from litstore.apps.cli.commands import OK, json_option
 from litstore.apps.cli.corpus import progress
 from litstore.apps.cli.output import envelope, note, printable, say, table
-from litstore.errors import ConfigError
+from litstore.errors import ConfigError, OutputError
+from litstore.fields import counted
 
 DEFAULT_PAPERS = 100_000
+LEAST_PAPERS = 100
 _TEXT_COLUMNS = {"engine", "index", "change", "version", "made_by", "what"}
 
 
@@ -27,15 +30,17 @@ def _names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> l
 
 def _sizes(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[int]:
     parts = [part.strip() for part in value.split(",")] if value else []
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise click.BadParameter("numbers of papers with commas between them, as 10000,100000")
+    if not all(part.isdecimal() and int(part) >= LEAST_PAPERS for part in parts):
+        raise click.BadParameter(
+            f"numbers of papers, each at least {LEAST_PAPERS}, with commas between: 10000,100000"
+        )
     return [int(part) for part in parts]
 
 
 @click.command()
 @click.option(
     "--papers",
-    type=click.IntRange(min=100),
+    type=click.IntRange(min=LEAST_PAPERS),
     metavar="N",
     help=f"Papers of the made-up corpus. [default: {DEFAULT_PAPERS:,}]",
 )
@@ -122,31 +127,48 @@ def bench(
     names = suite.chosen(engines, two_pass=two_pass)
     options = suite.Options(names, queries, tuple(dict.fromkeys(ks)), seed, fresh, rebuild)
     folder = work or platformdirs.user_cache_path("litstore", appauthor=False) / "bench"
+    _require_writable(folder)
     where = machine.describe()
-    if not as_json:
-        _print_header(where)
     listener = suite.Listener(tell=lambda line: note(printable(line)), progress=progress)
-    results = []
-    for size in [None] if file else sweep or [papers or DEFAULT_PAPERS]:
-        corpus = _corpus(folder, file, size, seed)
-        results.append(suite.run(corpus, options, listener))
-        if not as_json:
-            _print_result(results[-1])
-    if len(results) > 1 and not as_json:
-        say("how cost grows (papers; cpu in ms)")
-        _print_table(report.growth(results))
-    path = _keep(folder, where, results)
+    results: list[dict[str, Any]] = []
+    try:
+        for size in [None] if file else sweep or [papers or DEFAULT_PAPERS]:
+            corpus = _corpus(folder, file, size, seed)
+            # Not before it is known that there is something to measure.
+            if not as_json and not results:
+                _print_header(where)
+            results.append(suite.run(corpus, options, listener))
+            if not as_json:
+                _print_result(results[-1])
+        if len(results) > 1 and not as_json:
+            say("how cost grows (papers; cpu in ms)")
+            _print_table(report.growth(results))
+        path = _keep(folder, where, results)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError.of(str(error.filename or folder), error) from error
     if as_json:
         envelope("bench", results, machine=where, measured=report.MEASURED)
     note(f"figures: {printable(path)}")
     return OK
 
 
+def _require_writable(folder: Path) -> None:
+    """Make the work folder; OutputError if nothing can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(4096))
+    except OSError as error:
+        raise OutputError.of(str(folder), error) from error
+
+
 def _corpus(work: Path, file: Path | None, size: int | None, seed: int) -> Corpus:
     with progress(size) as bar:
 
         def heard(n_papers: int) -> None:
-            bar.update(done=n_papers, text=f"{n_papers:,} papers ready")
+            bar.update(done=n_papers, text=f"{counted(n_papers, 'paper')} ready")
 
         if file is not None:
             return prepared.take(work, file, heard)

@@ -127,7 +127,8 @@ def run_command(arguments: list[str]) -> int:
     except OSError as error:
         # Written to a full disk, a closed terminal: there may be nobody left to tell.
         with suppress(OSError):
-            note(f"error: cannot write the result: {error.strerror}")
+            what = "the result" if error.filename is None else printable(error.filename)
+            note(f"error: cannot write {what}: {error.strerror}")
         _silence(sys.stdout)
     except MemoryError:
         note("error: out of memory; what was committed is kept")

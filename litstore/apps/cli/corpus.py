@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
@@ -19,6 +20,7 @@ import litstore
 from litstore.apps.cli.commands import (
     CHECK_FAILED,
     FAILURE,
+    INTERRUPTED,
     NOT_FOUND,
     OK,
     PARTIAL,
@@ -29,6 +31,7 @@ from litstore.apps.cli.commands import (
 from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
 from litstore.database.engine import MEMORY
 from litstore.errors import ConfigError, InputError, RecordError
+from litstore.fields import counted
 from litstore.formats import reading, sources
 from litstore.formats import table as table_format
 from litstore.formats.record import Record
@@ -130,17 +133,21 @@ def load(
         # Nothing to load: a misspelt name must not leave an empty store behind.
         raise InputError(f"cannot read {', '.join(names)}: no such file", source=names[0])
     how = _How(kind, table_format.parse_columns(columns) if columns else None, dedupe)
+    path = db or default_path()
+    if path == MEMORY:
+        raise ConfigError("a store in memory would be gone when this command ends; name a file")
+    # Files without a single good record are told of like any other, but make no store.
+    is_there = os.path.exists(path)  # noqa: PTH110 (a name too long is no error here)
+    only_tell = dry_run or not (is_there or any(map(how.finds_one, names)))
     with ExitStack() as opened:
         store = opened.enter_context(
-            _scratch(db, profile) if dry_run else litstore.open(db, profile=profile)
+            _scratch(db, profile) if only_tell else litstore.open(db, profile=profile)
         )
-        if store.path == MEMORY:
-            raise ConfigError("a store in memory would be gone when this command ends; name a file")
-        reports, failures = _load_files(store, names, how)
-    path = db or default_path() if dry_run else store.path
+        reports, failures = _load_files(store, names, how, None if only_tell else path)
     _print_load(
-        path, reports, failures, time.monotonic() - started, as_json=as_json, dry_run=dry_run
-    )
+        path, reports, failures, time.monotonic() - started, as_json=as_json, changed=not only_tell,
+        dry_run=dry_run,
+    )  # fmt: skip
     if failures and not reports:
         return FAILURE
     return PARTIAL if failures or any(report.failed for _, report in reports) else OK
@@ -158,6 +165,21 @@ class _How:
         """The records of one file."""
         return reading.read_records(name, kind=self.kind, columns=self.columns, on_bytes=on_bytes)
 
+    def finds_one(self, name: str) -> bool:
+        """Whether the file begins with a good record, or with too many bad ones to be sure."""
+        if name == "-" or not Path(name).is_file():
+            # What can be read only once is not looked into beforehand.
+            return name == "-" or (Path(name).exists() and not Path(name).is_dir())
+        records = self.records(name)
+        try:
+            looked_at = list(islice(records, LOOKED_AT))
+        except InputError:
+            return False
+        finally:
+            records.close()
+        good = any(isinstance(item, Record) for item in looked_at)
+        return good or len(looked_at) == LOOKED_AT
+
 
 @contextmanager
 def _scratch(db: str | None, profile: str | None) -> Iterator[litstore.Store]:
@@ -172,24 +194,50 @@ def _scratch(db: str | None, profile: str | None) -> Iterator[litstore.Store]:
 
 
 def _load_files(
-    store: litstore.Store, names: list[str], how: _How
+    store: litstore.Store, names: list[str], how: _How, path: str | None
 ) -> tuple[list[tuple[str, LoadReport]], list[InputError]]:
     reports: list[tuple[str, LoadReport]] = []
     failures: list[InputError] = []
     intake = store.intake(dedupe=how.dedupe is not False)
     for name in names:
+        before = sum(report.read for _, report in reports)
+        running = LoadReport()
+
+        def on_batch(report: LoadReport) -> None:
+            nonlocal running
+            running = report
+
         try:
-            before = sum(report.read for _, report in reports)
-            reports.append((name, _load_file(store, intake, name, how, before=before)))
+            reports.append(
+                (name, _load_file(store, intake, name, how, before=before, on_batch=on_batch))
+            )
+        except KeyboardInterrupt:
+            if path is None:
+                raise
+            _tell_interrupted([*(report for _, report in reports), running], name, path)
+            raise click.exceptions.Exit(INTERRUPTED) from None
         except InputError as error:
             note(f"error: {printable(error)}")
             failures.append(error)
     return reports, failures
 
 
+def _tell_interrupted(reports: list[LoadReport], name: str, path: str) -> None:
+    """Say what an interrupt has left, and how to go on."""
+    counts = {key: sum(getattr(report, key) for report in reports) for key in COUNTS}
+    where = sources.STDIN_NAME if name == "-" else name
+    note(
+        f"interrupted in {printable(where)}: {counted(counts['read'], 'record')} read, of them "
+        f"{counts['new']:,} new, {counts['updated']:,} updated, {counts['merged']:,} merged and "
+        f"kept in {printable(path)}. Run the same command again to go on: what is there is not "
+        "written again"
+    )
+
+
 def _load_file(
-    store: litstore.Store, intake: Intake, name: str, how: _How, *, before: int
-) -> LoadReport:
+    store: litstore.Store, intake: Intake, name: str, how: _How, *, before: int,
+    on_batch: Callable[[LoadReport], None],
+) -> LoadReport:  # fmt: skip
     started = time.monotonic()
     size = Path(name).stat().st_size if name != "-" and Path(name).is_file() else None
     # The log of loads names the file, never the folder it lies in.
@@ -201,11 +249,12 @@ def _load_file(
             nonlocal n_read
             n_read += more_records
             speed = n_read / max(time.monotonic() - started, 1e-9)
-            text = f"{label}: {before + n_read:,} papers, {speed:,.0f}/s"
+            text = f"{label}: {counted(before + n_read, 'paper')}, {speed:,.0f}/s"
             bar.update(more=more_bytes, text=printable(text))
 
-        def on_batch(report: LoadReport) -> None:
+        def told(report: LoadReport) -> None:
             nonlocal n_noted
+            on_batch(report)
             for error in report.errors[n_noted:SHOWN_ERRORS]:
                 note(f"skipped {printable(error)}")
             if n_noted <= SHOWN_ERRORS < len(report.errors):
@@ -217,13 +266,13 @@ def _load_file(
             looked_at.close()
             if have_own_ids:
                 ahead = ReadAhead(name, kind=how.kind, columns=how.columns, on_progress=on_progress)
-                return store.load(ahead, label=label, on_batch=on_batch)
+                return store.load(ahead, label=label, on_batch=told)
         records = how.records(name, on_bytes=lambda n: on_progress(n, 0))
         have_own_ids, records = _looked_at(records)
-        counted = _counted(records, lambda n: on_progress(0, n))
+        passed = _passed(records, lambda n: on_progress(0, n))
         if have_own_ids and not how.dedupe:
-            return store.load(map(_own, counted), label=label, on_batch=on_batch)
-        return intake.load(counted, label=label, on_batch=on_batch)
+            return store.load(map(_own, passed), label=label, on_batch=told)
+        return intake.load(passed, label=label, on_batch=told)
 
 
 def _looked_at(records: Records) -> tuple[bool, Records]:
@@ -246,7 +295,7 @@ def _own(item: Record | RecordError) -> Incoming:
     return item if isinstance(item, RecordError) else item.paper
 
 
-def _counted(records: Records, on_records: Callable[[int], None]) -> Records:
+def _passed(records: Records, on_records: Callable[[int], None]) -> Records:
     """Pass everything on; tell how many more there were, now and then."""
     at = 0
     for at, item in enumerate(records, 1):
@@ -261,7 +310,7 @@ COUNTS = ("read", "new", "updated", "merged", "unchanged", "failed", "odd_years"
 
 def _print_load(
     path: str, reports: list[tuple[str, LoadReport]], failures: list[InputError], seconds: float, *,
-    as_json: bool, dry_run: bool,
+    as_json: bool, changed: bool, dry_run: bool,
 ) -> None:  # fmt: skip
     total = {name: sum(getattr(r, name) for _, r in reports) for name in COUNTS}
     generation = max((report.generation for _, report in reports), default=None)
@@ -281,14 +330,21 @@ def _print_load(
         return
     merged = f"{total['merged']:,} merged, " if total["merged"] else ""
     say(
-        f"{total['read']:,} records: {total['new']:,} new, {total['updated']:,} updated, {merged}"
-        f"{total['unchanged']:,} unchanged, {total['failed']:,} failed; {seconds:.1f} s"
+        f"{counted(total['read'], 'record')}: {total['new']:,} new, "
+        f"{total['updated']:,} updated, {merged}{total['unchanged']:,} unchanged, "
+        f"{total['failed']:,} failed; {seconds:.1f} s"
     )
     for reason, count in list(reasons.items())[:SHOWN_ERRORS] if len(reasons) > 1 else ():
         note(f"{count:,} failed: {printable(reason)}")
     if total["odd_years"]:
-        note(f"{total['odd_years']:,} papers have no plausible year; it is kept in their extra")
-    note(f"{'nothing was changed in' if dry_run else 'store:'} {printable(path)}")
+        papers = counted(total["odd_years"], "paper")
+        note(f"no plausible year in {papers}; what stands there is kept in extra")
+    if changed:
+        note(f"store: {printable(path)}")
+    elif dry_run:
+        note(f"nothing was changed in {printable(path)}")
+    else:
+        note(f"nothing was loaded, so no store was made at {printable(path)}")
 
 
 @click.command()
@@ -309,7 +365,7 @@ def delete(ids: tuple[str, ...], db: str | None, as_json: bool) -> int:
         errors = [{"id": paper_id, "message": "no such paper"} for paper_id in unknown]
         envelope("delete", deleted, status="partial" if unknown else "ok", errors=errors)
     else:
-        say(f"{len(deleted)} deleted")
+        say(f"{len(deleted):,} deleted")
         for paper_id in unknown:
             note(f"no paper has the id {printable(paper_id)}")
     return NOT_FOUND if unknown else OK
@@ -326,7 +382,7 @@ def verify(db: str | None, as_json: bool) -> int:
     """
     with litstore.open(db, create=False) as store, progress(len(store)) as bar:
         problems = store.verify(
-            on_papers=lambda n: bar.update(done=n, text=f"{n:,} papers checked")
+            on_papers=lambda n: bar.update(done=n, text=f"{counted(n, 'paper')} checked")
         )
     if as_json:
         found = [
@@ -355,7 +411,7 @@ def rebuild(profile: str | None, db: str | None, as_json: bool) -> int:
     with litstore.open(db, create=False) as store, progress(len(store)) as bar:
         generation = store.rebuild(
             profile=profile,
-            on_papers=lambda n: bar.update(done=n, text=f"{n:,} papers indexed"),
+            on_papers=lambda n: bar.update(done=n, text=f"{counted(n, 'paper')} indexed"),
         )
         corpus = store.stats().corpus
     if as_json:
@@ -363,7 +419,7 @@ def rebuild(profile: str | None, db: str | None, as_json: bool) -> int:
                  profile=corpus.profile, recipe=corpus.recipe.as_dict())  # fmt: skip
     else:
         say(
-            f"{corpus.n_docs:,} papers indexed anew for the profile {printable(corpus.profile)} "
-            f"({printable(corpus.recipe)}); generation {generation}"
+            f"{counted(corpus.n_docs, 'paper')} indexed anew for the profile "
+            f"{printable(corpus.profile)} ({printable(corpus.recipe)}); generation {generation}"
         )
     return OK

@@ -13,6 +13,7 @@ from litstore.apps.cli.commands import OK, json_option
 from litstore.apps.cli.log import print_entries
 from litstore.apps.cli.output import envelope, note, printable, say
 from litstore.apps.cli.search import hit_as_dict, print_ranked, summary
+from litstore.fields import counted
 from litstore.store import make_folder
 
 QUERY = "attention sparsity head pruning"
@@ -40,7 +41,7 @@ def demo(db: str | None, as_json: bool) -> int:
         envelope("demo", [hit_as_dict(hit) for hit in result.ranked], query=QUERY, db=str(path),
                  logged=[asdict(entry) for entry in logged])  # fmt: skip
         return OK
-    note(f"{report.read} papers: {report.new} new, {report.unchanged} unchanged")
+    note(f"{counted(report.read, 'paper')}: {report.new} new, {report.unchanged} unchanged")
     say(f'search "{QUERY}", {TOP_K} seeds')
     say()
     print_ranked(result)

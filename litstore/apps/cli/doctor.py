@@ -145,7 +145,10 @@ def _opened(database: Database) -> Iterator[Finding]:
     else:
         message = f"{revision}; it is backed up and upgraded to {migrate.HEAD} when next opened"
         yield Finding("schema", "note", message)
-    if database.read_only:
+    if database.full:
+        message = "no space left: searches work, nothing is logged or loaded; free some space"
+        yield Finding("writing", "problem", message)
+    elif database.read_only:
         message = "read only: searches work, nothing is logged; make file and folder writable"
         yield Finding("writing", "note", message)
     else:

@@ -8,6 +8,7 @@ import litstore
 from litstore import duplicates as by_hand
 from litstore.apps.cli.commands import OK, db_option, json_option
 from litstore.apps.cli.output import envelope, note, say, table
+from litstore.fields import counted
 
 
 @click.group()
@@ -42,7 +43,7 @@ def list_(possible: bool, db: str | None, as_json: bool) -> int:
         table(("group", "id", "year", "title"),
               [(n, *row) for n, group in enumerate(rows, 1) for row in group], right="group year",
               flexible="id")  # fmt: skip
-        note(f"{len(groups):,} groups; merge with: litstore duplicates accept ID OTHER")
+        note(f"{counted(len(groups), 'group')}; merge with: litstore duplicates accept ID OTHER")
         return OK
     if as_json:
         envelope("duplicates", [_as_dict(each) for each in merged])
@@ -50,7 +51,8 @@ def list_(possible: bool, db: str | None, as_json: bool) -> int:
     table(("id", "record", "from", "title"),
           [(m.paper.id, r.name, _where(r.origin, r.line), r.paper.title)
            for m in merged for r in m.records], flexible="id record")  # fmt: skip
-    note(f"{len(merged):,} papers of several records; undo with: litstore duplicates split ID")
+    papers = counted(len(merged), "paper")
+    note(f"{papers} of several records; undo with: litstore duplicates split ID")
     return OK
 
 

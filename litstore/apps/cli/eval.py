@@ -37,6 +37,7 @@ from litstore.evaluation import (
 from litstore.evaluation.bootstrap import DEFAULT_RESAMPLES, DEFAULT_SEED, compare
 from litstore.evaluation.measures import DEFAULT_MEASURES
 from litstore.evaluation.scoring import spliced
+from litstore.fields import counted
 from litstore.retrieval import experiment
 from litstore.retrieval.experiment import DEFAULT_DEPTH, Configuration, Sweep
 from litstore.retrieval.recipes import BM25, Indexes
@@ -255,6 +256,11 @@ def _evaluated(
 ) -> Report:
     measures = given.wanted_measures()
     configurations = [] if store is None or given.only_runs else _configurations(given, store)
+    if given.fail_if_worse and len(configurations) + len(given.run_files) < 2:
+        raise ConfigError(
+            "--fail-if-worse compares with the first configuration, and there is no other: give a "
+            "second --config, or --run"
+        )
     labels = experiment.distinct(
         [each.label for each in configurations] + [Path(name).stem for name in given.run_files]
     )
@@ -392,7 +398,12 @@ def _failures(given: _Options, report: Report) -> list[str]:
         measure = report.measures[0]
         for row in report.rows[1:]:
             comparison = row.comparisons[measure]
-            if comparison.is_worse:
+            if comparison.low is None:
+                found.append(
+                    f"{row.label}: {counted(len(report.queries), 'query')} cannot tell whether "
+                    f"{measure} is worse than that of {report.rows[0].label}"
+                )
+            elif comparison.is_worse:
                 found.append(
                     f"{row.label}: {measure} is worse than that of {report.rows[0].label} by "
                     f"{-comparison.difference:.4f}, and the interval excludes 0"

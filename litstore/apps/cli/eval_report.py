@@ -10,6 +10,7 @@ from typing import Any, Final
 from litstore.apps.cli.output import envelope, note, printable, say, table
 from litstore.evaluation import Comparison, Measure, Query, Run, Scores
 from litstore.evaluation.bootstrap import MIN_QUERIES
+from litstore.fields import counted
 from litstore.retrieval.experiment import Configuration
 
 FEW_QUERIES: Final = 20
@@ -98,30 +99,33 @@ def print_warnings(report: Report) -> None:
     n = len(first.query_ids)
     if report.without_words:
         note(
-            f"{len(report.without_words)} judged queries are not in the queries file and are left "
-            f"out: {_few(report.without_words)}"
+            "left out, as not in the queries file: "
+            f"{counted(len(report.without_words), 'judged query')}: {_few(report.without_words)}"
         )
     if first.without_relevant:
         note(
-            f"{len(first.without_relevant)} of {n} queries have no relevant paper, and count as 0 "
-            f"everywhere: {_few(first.without_relevant)}"
+            f"without a relevant paper, and 0 everywhere: {len(first.without_relevant)} of "
+            f"{counted(n, 'query')}: {_few(first.without_relevant)}"
         )
     if report.n_missing_papers:
-        note(f"{report.n_missing_papers} relevant papers are not in the store: nothing finds them")
+        missing = counted(report.n_missing_papers, "relevant paper")
+        note(f"not in the store, so that nothing finds them: {missing}")
     if report.n_disputed:
         note(
-            f"{report.n_disputed} papers have grades that differ by judge; the lower median counts"
+            f"graded differently by judges: {counted(report.n_disputed, 'paper')}; the lower "
+            "median counts"
         )
     for row in report.rows:
         if row.scores.without_results:
             n_empty = len(row.scores.without_results)
-            note(f"{printable(row.label)} finds nothing for {n_empty} of {n} queries")
+            note(f"{printable(row.label)} finds nothing for {n_empty} of {counted(n, 'query')}")
     _warn_of_unjudged(report)
     deeper = [str(m) for m in report.measures if m.cutoff and m.cutoff > report.depth]
     if deeper:
         note(f"lists of {report.depth} are shorter than what {', '.join(deeper)} looks at")
     if len(report.rows) > 1 and n < MIN_QUERIES:
-        note(f"{n} queries are too few for an interval; at least {MIN_QUERIES} are needed")
+        queries = counted(n, "query")
+        note(f"too few for an interval: {queries}; at least {MIN_QUERIES} are needed")
     elif len(report.rows) > 1 and n < FEW_QUERIES:
         note(f"only {n} queries: the intervals are rough, and small effects cannot be seen")
 
@@ -164,7 +168,8 @@ def print_report(report: Report) -> None:
 def _print_head(report: Report) -> None:
     grade = f"relevant from grade {report.relevant_from}"
     say(
-        f"{len(report.queries)} queries, {report.total_judgments} judgments ({grade}), lists of "
+        f"{counted(len(report.queries), 'query')}, "
+        f"{counted(report.total_judgments, 'judgment')} ({grade}), lists of "
         f"{report.depth:,}; {printable(report.source)}"
     )
     if report.tuning:

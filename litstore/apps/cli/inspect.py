@@ -13,6 +13,7 @@ import litstore
 from litstore.apps.cli.commands import OK, db_option, json_option
 from litstore.apps.cli.output import csv_cell, envelope, note, printable, say, table
 from litstore.errors import QueryError
+from litstore.fields import counted
 from litstore.index import kernel
 from litstore.paper import Paper
 
@@ -146,7 +147,8 @@ def stats(db: str | None, as_json: bool) -> int:
         "recipe": str(corpus.recipe),
         "analyzer": f"{corpus.analyzer} {corpus.analyzer_version}",
         "generation": corpus.generation,
-        "logged_queries": found.n_queries,
+        "logged_queries": found.n_queries - found.n_replays,
+        "logged_replays": found.n_replays,
         "query_log": "on" if logging else "off",
         "kernel": kernel.active(),
         "file_bytes": found.file_bytes,
@@ -213,7 +215,7 @@ def sql(
         shown = [[repr(v) if isinstance(v, float) else v for v in row] for row in found.rows]
         table(found.columns, shown)
     if found.truncated:
-        note(f"only the first {max_rows} rows are shown (--max-rows)")
+        note(f"only the first {counted(max_rows, 'row')} of more shown (--max-rows)")
     return OK
 
 

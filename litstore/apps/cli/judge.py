@@ -16,8 +16,9 @@ import litstore
 from litstore.apps.cli.commands import OK, db_option, json_option
 from litstore.apps.cli.output import envelope, note, printable, say
 from litstore.apps.cli.search import read_query
-from litstore.errors import QueryError, UnknownPaperError
+from litstore.errors import LitstoreError, QueryError, UnknownPaperError
 from litstore.evaluation import Query
+from litstore.fields import counted, shown
 from litstore.paper import Paper
 from litstore.querylog.entries import digest
 from litstore.querylog.judgments import Judgments
@@ -67,7 +68,7 @@ def judge(
     with litstore.open(db, create=False) as store:
         if grades or notes or withdraw:
             kept = _keep(store, words, who, grades, notes, withdraw)
-            _tell_kept(store, words, who, kept, as_json=as_json)
+            _tell_kept(store, words, who, kept, list(dict.fromkeys(withdraw)), as_json=as_json)
             return OK
         papers = store.papers(pool(store, words, who, configs, depth))
         if as_json:
@@ -117,10 +118,25 @@ def _keep(
     if unknown:
         raise UnknownPaperError(unknown[0])
     if withdraw:
+        _require_judged(store, words, who, withdraw)
         store.judgments.withdraw(words, withdraw, judge=who)
     if given:
         store.judgments.put(words, given, judge=who, notes=noted)
     return len(given)
+
+
+def _require_judged(store: litstore.Store, words: str, who: str, paper_ids: Sequence[str]) -> None:
+    """Raise LitstoreError if this judge has no such grade to take back."""
+    found = {judgment.paper_id for judgment in store.judgments.of(words, judge=who)}
+    if not found:
+        raise LitstoreError(
+            f"{who} has judged nothing for {shown(words)}; litstore judgments lists what is judged"
+        )
+    for paper_id in paper_ids:
+        if paper_id not in found:
+            raise LitstoreError(
+                f"{who} has not judged {shown(paper_id)} for this query, so nothing was withdrawn"
+            )
 
 
 def _graded(text: str) -> tuple[str, int]:
@@ -141,13 +157,20 @@ def _noted(text: str, given: Collection[str]) -> tuple[str, str]:
     return paper_id, text.removeprefix(f"{paper_id}=")
 
 
-def _tell_kept(store: litstore.Store, words: str, who: str, kept: int, *, as_json: bool) -> None:
+def _tell_kept(
+    store: litstore.Store, words: str, who: str, kept: int, withdrawn: list[str], *, as_json: bool
+) -> None:
     found = store.judgments.of(words, judge=who)
     if as_json:
         envelope("judge", [asdict(judgment) for judgment in found], query=words, judge=who,
-                 n_kept=kept)  # fmt: skip
-    else:
-        say(f"{kept} grades kept; {printable(who)} has judged {len(found)} papers for this query")
+                 n_kept=kept, withdrawn=withdrawn)  # fmt: skip
+        return
+    parts = [f"{counted(kept, 'grade')} kept"] if kept or not withdrawn else []
+    if withdrawn:
+        names = ", ".join(map(printable, withdrawn))
+        parts.append(f"{counted(len(withdrawn), 'grade')} withdrawn ({names})")
+    judged = counted(len(found), "paper")
+    say(f"{'; '.join(parts)}; {printable(who)} has judged {judged} for this query")
 
 
 def _print_pool(store: litstore.Store, words: str, who: str, papers: Sequence[Paper]) -> None:
@@ -172,7 +195,8 @@ def _ask(store: litstore.Store, words: str, who: str, papers: Sequence[Paper]) -
     graded = {judgment.paper_id for judgment in store.judgments.of(words, judge=who)}
     left = [paper for paper in papers if paper.id not in graded]
     note(f"query: {printable(words)}")
-    note(f"judge: {printable(who)}; {len(papers) - len(left)} of {len(papers)} papers are judged")
+    n_judged = len(papers) - len(left)
+    note(f"judge: {printable(who)}; {n_judged} of {counted(len(papers), 'paper')} judged")
     if left:
         note(HELP)
     session = Session(store.judgments, words, who, left)

@@ -12,9 +12,10 @@ import click
 import litstore
 from litstore.apps.cli.commands import OK, db_option, json_option
 from litstore.apps.cli.output import envelope, note, printable, say, table
-from litstore.errors import InputError
+from litstore.errors import OutputError
 from litstore.evaluation import read_qrels, read_queries, write_qrels
 from litstore.evaluation.agreement import agreement as agree
+from litstore.fields import counted, shown
 from litstore.querylog.judgments import Judgment
 
 
@@ -124,13 +125,14 @@ def export(
         try:
             Path(queries).write_text("".join(lines), encoding="utf-8", newline="\n")
         except OSError as error:
-            raise InputError(f"cannot write {queries}: {error.strerror}", source=queries) from error
+            raise OutputError.of(queries, error) from error
     n = sum(map(len, kept.qrels.values()))
     facts = {"queries": len(kept.queries), "judgments": n, "disputed": kept.n_disputed}
     if as_json or context.obj.as_json:
         envelope("judgments export", [facts])
     else:
-        note(f"{n} judgments of {len(kept.queries)} queries; judges differ on {kept.n_disputed}")
+        of = f"{counted(n, 'judgment')} of {counted(len(kept.queries), 'query')}"
+        note(f"{of}; judges differ on {kept.n_disputed}")
     return OK
 
 
@@ -148,6 +150,9 @@ def import_(
 ) -> int:  # fmt: skip
     """Take judgments in from qrels (TREC or BEIR), all or none.
 
+    Queries of the same words under two ids are two judged queries, and count twice in litstore
+    eval; that is said. litstore judge goes on with the one that was there first.
+
     \b
     Example:  litstore judgments import qrels.txt --queries queries.jsonl --judge trec
     """
@@ -157,13 +162,24 @@ def import_(
         n_kept = store.judgments.take_in(words, judged, judge=judge or Path(qrels).stem)
         ids = {paper_id for grades in judged.values() for paper_id in grades}
         missing = store.judgments.not_in_store(ids)
+        twice = store.judgments.with_several_ids(judged)
     if as_json or context.obj.as_json:
-        facts = {"queries": len(judged), "judgments": n_kept, "not_in_store": len(missing)}
+        facts = {
+            "queries": len(judged),
+            "judgments": n_kept,
+            "not_in_store": len(missing),
+            "same_words": twice,
+        }
         envelope("judgments import", [facts])
     else:
-        say(f"{n_kept} judgments of {len(judged)} queries")
+        say(f"{counted(n_kept, 'judgment')} of {counted(len(judged), 'query')}")
     if missing:
-        note(f"{len(missing)} of the judged papers are not in the store")
+        note(f"not in the store: {counted(len(missing), 'judged paper')}")
+    for words_of, ids_of in twice.items():
+        note(
+            f"{printable(shown(words_of))} is judged under {counted(len(ids_of), 'id')} "
+            f"({', '.join(map(printable, ids_of))}): each counts as a query of its own"
+        )
     return OK
 
 
@@ -196,5 +212,5 @@ def agreement(context: click.Context, db: str | None, as_json: bool) -> int:
             right="both equal kappa",
         )
     else:
-        note(f"{len(grades)} judge(s): {', '.join(map(printable, grades)) or 'nobody'}")
+        note(f"{counted(len(grades), 'judge')}: {', '.join(map(printable, grades)) or 'nobody'}")
     return OK

@@ -6,7 +6,7 @@ import csv
 import json
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import suppress
 from dataclasses import asdict, fields
 from functools import wraps
 from pathlib import Path
@@ -18,7 +18,8 @@ import litstore
 from litstore import clock
 from litstore.apps.cli.commands import OK, db_option, json_option
 from litstore.apps.cli.output import csv_cell, envelope, note, printable, say, table
-from litstore.errors import ConfigError, UnknownQueryError
+from litstore.errors import ConfigError, OutputError, UnknownQueryError
+from litstore.fields import counted
 from litstore.querylog import LoggedHit, LoggedQuery
 from litstore.querylog.read import STATUSES
 from litstore.querylog.retention import FOREVER, LogSettings
@@ -34,7 +35,11 @@ def which_options(command: Callable[..., Any]) -> Callable[..., Any]:
         names = ("query", "client", "session", "status", "zero_results")
         which = {name: given.pop(name) for name in names}
         which["filtered"] = given.pop("filtered") or None
-        which |= {"since": moment(since), "until": moment(until), "replays": replays}
+        which |= {
+            "since": moment(since, "--since"),
+            "until": moment(until, "--until"),
+            "replays": replays,
+        }
         return command(*args, which=which, **given)
 
     for option in (
@@ -53,9 +58,12 @@ def which_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return chosen
 
 
-def moment(named: str | None) -> Any:
+def moment(named: str | None, option: str) -> Any:
     """The moment an option names; None where it is not given."""
-    return None if named is None else clock.ago(named)
+    try:
+        return None if named is None else clock.ago(named)
+    except ConfigError as error:
+        raise ConfigError(f"{option}: {error}") from error
 
 
 @click.group(invoke_without_command=True)
@@ -149,23 +157,24 @@ def show(store: litstore.Store, as_json: bool, query_id: str) -> None:
     if found is None:
         raise UnknownQueryError(query_id)
     entry, hits = found
+    profile = {c.fingerprint: c.profile for c in store.query_log.configs()}.get(entry.config)
     if as_json:
-        envelope("log show", [asdict(hit) for hit in hits], logged=asdict(entry))
+        envelope("log show", [asdict(hit) for hit in hits], logged=asdict(entry), profile=profile)
         return
-    for name, value in asdict(entry).items():
+    for name, value in {**asdict(entry), "profile": profile}.items():
         if value is not None:
             say(f"{name:<20}{printable(value)}")
     say()
     table(
-        ("rank", "id", "score", "bm25", "norm", "hops", "graph", "recency", "seed"),
+        ("rank", "id", "score", "bm25", "norm", "hops", "graph", "recency", "knn", "seed"),
         [
             (
                 h.rank, h.paper_id, h.final_score, h.bm25_score, h.bm25_norm, h.graph_distance,
-                h.graph_score, h.recency_score, h.seed_id,
+                h.graph_score, h.recency_score, h.knn_score, h.seed_id,
             )
             for h in hits
         ],
-        right="rank score bm25 norm hops graph recency",
+        right="rank score bm25 norm hops graph recency knn",
     )  # fmt: skip
 
 
@@ -185,21 +194,25 @@ def export(
     Example:  litstore log export --format csv --since 30d --out log.csv
     """
     found = store.query_log.export(**which)
-    with _opened(out) as stream:
+
+    def write(stream: TextIO) -> int:
         if form == "jsonl":
-            count = _write_jsonl(stream, found)
-        else:
-            count = _write_csv(stream, found, hits=hits)
-    note(f"{count} searches")
+            return _write_jsonl(stream, found)
+        return _write_csv(stream, found, hits=hits)
+
+    note(counted(write(sys.stdout) if out == "-" else _written(out, write), "search"))
 
 
-def _opened(out: str) -> AbstractContextManager[TextIO]:
-    if out == "-":
-        return nullcontext(sys.stdout)
+def _written(out: str, write: Callable[[TextIO], int]) -> int:
+    """Write a file; half of one is not left behind. Raises OutputError."""
     try:
-        return Path(out).open("w", encoding="utf-8", newline="")
+        with Path(out).open("w", encoding="utf-8", newline="") as stream:
+            return write(stream)
     except OSError as error:
-        raise ConfigError(f"cannot write {out}: {error.strerror}") from error
+        with suppress(OSError):
+            if Path(out).is_file():
+                Path(out).unlink()
+        raise OutputError.of(out, error) from error
 
 
 def _write_jsonl(stream: TextIO, found: Any) -> int:
@@ -241,11 +254,14 @@ def prune(
     \b
     Example:  litstore log prune --older-than 90d
     """
-    done = store.query_log.prune(older_than=moment(older_than), hits_only=hits_only)
+    done = store.query_log.prune(older_than=moment(older_than, "--older-than"), hits_only=hits_only)
     if as_json:
         envelope("log prune", [asdict(done)])
     else:
-        say(f"{done.n_searches:,} searches removed; {done.n_lists:,} more lost their papers")
+        say(
+            f"{counted(done.n_searches, 'search')} removed, and the papers of "
+            f"{counted(done.n_lists, 'other')}"
+        )
 
 
 def _switch(store: litstore.Store, as_json: bool, *, on: bool) -> None:
@@ -287,7 +303,7 @@ def redaction(store: litstore.Store, as_json: bool, state: str, existing: bool) 
     if as_json:
         envelope("log redaction", [], redaction=word, redacted=n_redacted)
     else:
-        past = f"; {n_redacted:,} earlier searches redacted" if existing else ""
+        past = f"; {counted(n_redacted, 'earlier search')} redacted" if existing else ""
         say(f"redaction: {word}{past}")
 
 
@@ -340,7 +356,7 @@ def _kept(settings: LogSettings) -> dict[str, int | None]:
 
 def _retention(settings: LogSettings) -> str:
     hits, searches = (
-        FOREVER if days is None else f"{days} days"
+        FOREVER if days is None else counted(days, "day")
         for days in (settings.hits_days, settings.searches_days)
     )
     return f"retention: searches {searches}, their papers {hits}"
@@ -358,8 +374,8 @@ def configs(store: litstore.Store, as_json: bool) -> None:
         envelope("log configs", [asdict(config) for config in found])
     else:
         table(
-            ("fingerprint", "first_used_at", "recipe", "ranking"),
-            [(c.fingerprint, c.first_used_at, c.recipe, c.ranking) for c in found],
+            ("fingerprint", "first_used_at", "profile", "recipe", "ranking"),
+            [(c.fingerprint, c.first_used_at, c.profile, c.recipe, c.ranking) for c in found],
         )
 
 
@@ -367,16 +383,19 @@ def configs(store: litstore.Store, as_json: bool) -> None:
 def status(store: litstore.Store, as_json: bool) -> None:
     """Say what is logged, how much there is, and what share of the file it takes."""
     found, log_of = store.stats(), store.query_log
-    settings, waiting = log_of.settings, log_of.waiting()
+    settings, waiting, dropped = log_of.settings, log_of.waiting(), log_of.n_dropped()
     log_bytes = sum(
         n_bytes for name, n_bytes in found.table_bytes.items() if name.startswith("query_log")
     )
+    n_searches = found.n_queries - found.n_replays
     facts = {
         "query_log": "on" if settings.on else "off",
-        "queries": found.n_queries,
+        "queries": n_searches,
+        "replays": found.n_replays,
         "bytes": log_bytes,
         "share": log_bytes / found.file_bytes if found.file_bytes else 0.0,
         "waiting": waiting,
+        "dropped": dropped,
         "redaction": "on" if settings.redacted else "off",
         **_kept(settings),
     }
@@ -384,9 +403,10 @@ def status(store: litstore.Store, as_json: bool) -> None:
         envelope("log status", [facts])
         return
     say(
-        f"query log: {facts['query_log']}; {found.n_queries:,} searches, "
+        f"query log: {facts['query_log']}; "
+        f"{counted(n_searches, 'search')} and {counted(found.n_replays, 'replay')}, "
         f"{facts['share']:.1%} of the file"
     )
-    say(f"waiting beside the file: {waiting}")
+    say(f"waiting beside the file: {waiting}; dropped: {dropped}")
     say(f"redaction: {facts['redaction']}")
     say(_retention(settings))

@@ -77,7 +77,7 @@ def plot(
         )
         found = store.query_log.series(
             by or ("search" if query else "day"), exact=exact, configs=configs, query=query,
-            since=moment(since), until=moment(until),
+            since=moment(since, "--since"), until=moment(until, "--until"),
         )  # fmt: skip
     plots.save(found, out, title=title, theme=theme)
     rows = _compared(found, configs) if configs else []

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
 
 import litstore
-from litstore.apps.cli.commands import CHECK_FAILED, OK, db_option, json_option
+from litstore.apps.cli.commands import CHECK_FAILED, NOT_FOUND, OK, db_option, json_option
 from litstore.apps.cli.log import moment
-from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
+from litstore.apps.cli.output import envelope, note, printable, say, table
 from litstore.errors import InputError
+from litstore.evaluation.lines import read_lines
+from litstore.fields import counted
 from litstore.filters import SearchFilters
 from litstore.retrieval.replay import Move, QueryDrift, ReplayReport, parse_change
 from litstore.retrieval.replay import replay as run_replay
@@ -20,11 +21,26 @@ from litstore.retrieval.replay import replay as run_replay
 
 def _lines(path: str) -> list[str]:
     """The queries in a file, one a line; empty lines count for nothing."""
+    found = [line.strip() for _, line in read_lines(path)]
+    if not found:
+        raise InputError(f"{path} holds no query; write one a line", source=path)
+    return found
+
+
+def _overlap(_ctx: click.Context, _param: click.Parameter, value: str | None) -> float | None:
+    """The number that an option gives; one that is no number (nan neither) would hold always."""
+    if value is None:
+        return None
     try:
-        text = read_stdin() if path == "-" else Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeError) as error:
-        raise InputError(f"cannot read {path}: {error}", source=path) from error
-    return [line.strip() for line in text.splitlines() if line.strip()]
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise click.BadParameter(
+            f"a number from 0 (no list has anything in common) to 1 (no list has changed), not "
+            f"{value!r}"
+        )
+    return number
 
 
 @click.command()
@@ -40,9 +56,9 @@ def _lines(path: str) -> list[str]:
 )
 @click.option(
     "--fail-below",
-    type=click.FloatRange(0, 1),
+    callback=_overlap,
     metavar="RBO",
-    help="Exit with 7 if the mean rank overlap is below this.",
+    help="Exit with 7 if the mean rank overlap is below this: 0 to 1.",
 )
 @click.option(
     "-k",
@@ -74,7 +90,7 @@ def replay(
               litstore replay --file queries.txt
 
     Each distinct query is compared with its last run. The replays are logged as such and change
-    nothing in the log's history.
+    nothing in the log's history. Where there is nothing to replay, the exit code is 3.
     """
     if query is not None and file is not None:
         raise click.UsageError("give --query or --file, not both")
@@ -82,14 +98,16 @@ def replay(
     with litstore.open(db, create=False) as store:
         report = run_replay(
             store, change=change, queries=_lines(file) if file else None, k=k, log=not no_log,
-            since=moment(since), query=query,
+            since=moment(since, "--since"), query=query,
         )  # fmt: skip
     if as_json:
         envelope("replay", [_as_dict(drift) for drift in report.queries], **_summary(report))
     else:
         _print(report, worst)
+    if not report.queries and not report.skipped:
+        note("nothing to replay: the log has no such search; litstore log list shows what it has")
     if fail_below is None:
-        return OK
+        return OK if report.queries else NOT_FOUND
     if report.mean_rbo is None:
         note(f"nothing to compare: {fail_below:g} cannot be checked")
         return CHECK_FAILED
@@ -133,12 +151,12 @@ def _print(report: ReplayReport, worst: int) -> None:
         )
         say()
     for kind, count in report.causes().items():
-        say(f"{kind}: {count} of {len(report.compared)} queries")
+        say(f"{kind}: {count} of {counted(len(report.compared), 'query')}")
     if report.mean_rbo is None or report.mean_jaccard is None:
-        say(f"{len(report.queries)} queries run, none of which was logged before")
+        say(f"{counted(len(report.queries), 'query')} run, nothing to compare with")
     else:
         say(
-            f"{len(report.compared)} queries compared, {len(drifted)} drifted; mean RBO "
+            f"{counted(len(report.compared), 'query')} compared, {len(drifted)} drifted; mean RBO "
             f"{report.mean_rbo:.4f}, mean Jaccard@{report.k} {report.mean_jaccard:.4f}"
         )
     if report.skipped:

@@ -13,6 +13,7 @@ from litstore.apps.cli.commands import NOT_FOUND, OK, db_option, json_option, pr
 from litstore.apps.cli.filtering import filter_options
 from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
 from litstore.config import PROFILES, SEED_WEIGHTS, RetrievalConfig, find_profile
+from litstore.fields import counted
 from litstore.filters import SearchFilters
 from litstore.ranking.hits import RankedPaper, RetrievalResult
 
@@ -147,10 +148,12 @@ def _filtered_out(store: litstore.Store, result: RetrievalResult) -> str:
 
 
 def _tell_unlogged(store: litstore.Store) -> None:
-    if store.read_only:
+    if store.database.full:
+        note(f"no space left beside {printable(store.path)}: this search is not logged")
+    elif store.read_only:
         note(f"{printable(store.path)} is read-only here: this search is not logged")
     elif store.query_log.dropped:
-        note("this search could not be logged")
+        note(f"{printable(store.path)} could not be written: this search is not logged")
 
 
 def print_ranked(result: RetrievalResult) -> None:
@@ -189,12 +192,13 @@ def summary(result: RetrievalResult) -> str:
     if result.filters:
         passing = f" of {result.n_allowed:,} that pass the filters ({printable(result.filters)})"
     line = (
-        f"{result.hit_count} papers ({result.lexical_count} by words, {result.graph_count} by "
-        f"citations only){passing}; score = {_formula(config)}; top {result.top_score:.4f}, "
-        f"average {result.average_score:.4f}; {result.wall_time_ms:.1f} ms"
+        f"{counted(result.hit_count, 'paper')} ({result.lexical_count} by words, "
+        f"{result.graph_count} by citations only){passing}; score = {_formula(config)}; "
+        f"top {result.top_score:.4f}, average {result.average_score:.4f}; "
+        f"{result.wall_time_ms:.1f} ms"
     )
     if result.graph_truncated:
-        line += f"; the walk was cut at {result.graph_truncated} hub(s)"
+        line += f"; the walk was cut at {counted(result.graph_truncated, 'hub')}"
     if result.unknown_terms:
         line += "; in no paper: " + ", ".join(map(printable, result.unknown_terms[:10]))
     return line
