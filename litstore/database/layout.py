@@ -16,7 +16,7 @@ BLOCK_POSTINGS: Final = 4096
 BLOCK_SPAN: Final = 8192
 """A dense row of `posting_blocks` covers at most this many consecutive document numbers."""
 COLUMN_BITS: Final = 8
-"""A row of `doc_length_blocks`, `doc_year_blocks` or `doc_id_blocks` covers 2 ** 8 document numbers."""
+"""A row of a packed column (`doc_length_blocks`, ...) covers 2 ** 8 document numbers."""
 LAST_DOC: Final = 0x7FFF_FFFF
 """No document number is larger, so a (term number, document number) pair fits one INTEGER key."""
 TF_ESCAPE: Final = 255
