@@ -10,6 +10,7 @@
     ├── OutputError            an output file cannot be written
     ├── UnknownPaperError      no paper has this id
     ├── UnknownQueryError      the log has no search of this id
+    ├── UnknownSavedSearchError  no search is saved under this name
     └── StoreError             the file behind the store
         ├── NotAStoreError     missing, or not a litstore file
         ├── NewerSchemaError   written by a newer litstore
@@ -124,6 +125,17 @@ class UnknownQueryError(LitstoreError, LookupError):
 
     def __reduce__(self) -> tuple[type[UnknownQueryError], tuple[str]]:
         return type(self), (self.query_id,)
+
+
+class UnknownSavedSearchError(LitstoreError, LookupError):
+    """No search is saved under this name (`name`)."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"no search is saved as {name!r}")
+
+    def __reduce__(self) -> tuple[type[UnknownSavedSearchError], tuple[str]]:
+        return type(self), (self.name,)
 
 
 class StoreError(LitstoreError):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from litstore.intake import Intake
     from litstore.preparation import Incoming
     from litstore.querylog.judgments import Judgments
+    from litstore.querylog.saved import SavedSearches
     from litstore.reading_ahead import ReadAhead
     from litstore.verify import Problem
 
@@ -255,6 +256,13 @@ class Store:
         from litstore.querylog.judgments import Judgments
 
         return Judgments(self.database)
+
+    @property
+    def saved(self) -> SavedSearches:
+        """Searches under a name, and their runs; `litstore.retrieval.saved.run` makes one."""
+        from litstore.querylog.saved import SavedSearches
+
+        return SavedSearches(self.database)
 
     def verify(self, *, on_papers: Callable[[int], None] | None = None) -> list[Problem]:
         """Recompute everything from the papers; return the first differences, [] if none.

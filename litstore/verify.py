@@ -27,6 +27,7 @@ from litstore.errors import DamagedStoreError
 from litstore.fields import counted
 from litstore.index import inverter, lookup
 from litstore.index.postings import Block, Postings, decode, within_bounds
+from litstore.querylog import saved
 from litstore.text import ANALYZERS, Analyzer
 
 SHOWN: Final = 20
@@ -90,6 +91,7 @@ def verify(
         _ids(connection),
         _citations(connection, corpus),
         _records(connection),
+        _saved_searches(connection),
     )
     return list(islice((problem for found in checks for problem in found), SHOWN))
 
@@ -440,3 +442,9 @@ def _records(connection: Connection) -> Iterator[Problem]:
                     "changed; delete it and load it again",
                     repairable=False,
                 )
+
+
+def _saved_searches(connection: Connection) -> Iterator[Problem]:
+    """Each run of a saved search says of its list what is true of it."""
+    for message in saved.problems(connection):
+        yield Problem("saved_searches", message, repairable=False)

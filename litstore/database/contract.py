@@ -19,6 +19,9 @@ VIEW_ROWS: Final = {
     "citation_counts": "One row per paper with citations.",
     "postings": "One row per term and paper that holds it; ask it by term.",
     "doc_lengths": "One row per paper.",
+    "saved_runs": "One row per run of a saved search.",
+    "saved_hits": "One row per run of a saved search and paper that it listed.",
+    "identified_records": "One row per record that was found for a paper, one at least.",
     "query_log_hits": "One row per search and paper, for the first 20 of each ranked list.",
     "query_log_terms": "One row per search and distinct term of its query.",
 }

@@ -6,7 +6,8 @@ is never reused. Each column's meaning is its `comment`.
 
 The index's tables are `terms`, `posting_blocks`, `posting_overflow` and `doc_length_blocks`;
 `litstore.index.postings` describes the packed form that the views `postings` and `doc_lengths`
-take apart again with plain SQL, so that any SQLite shell can check a score.
+take apart again with plain SQL, so that any SQLite shell can check a score. The tables of saved
+searches stand in `saved_tables`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 from typing import Final
 
 from sqlalchemy import (
-    REAL,
     CheckConstraint,
     Column,
     Connection,
@@ -22,59 +22,22 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
-    Table,
     Text,
     UniqueConstraint,
 )
-from sqlalchemy.schema import SchemaItem
 
+from litstore.database import saved_tables as saved_tables
 from litstore.database.layout import BLOCK_POSTINGS, BLOCK_SPAN
+from litstore.database.tables import doc as _doc
+from litstore.database.tables import integer as _integer
+from litstore.database.tables import key as _key
+from litstore.database.tables import metadata as metadata
+from litstore.database.tables import real as _real
+from litstore.database.tables import table as _table
+from litstore.database.tables import text as _text
 from litstore.database.views import VIEW_COLUMNS as VIEW_COLUMNS
 from litstore.database.views import VIEWS as VIEWS
 from litstore.database.views import create_views as create_views
-
-metadata: Final = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
-
-
-def _table(name: str, comment: str, *items: SchemaItem, rowid: bool) -> Table:
-    return Table(
-        name, metadata, *items, comment=comment, sqlite_strict=True, sqlite_with_rowid=rowid
-    )
-
-
-def _key(name: str, comment: str) -> Column[int]:
-    return Column(name, Integer, primary_key=True, autoincrement=False, comment=comment)
-
-
-def _integer(name: str, comment: str, *, null: bool = False) -> Column[int]:
-    return Column(name, Integer, nullable=null, comment=comment)
-
-
-def _text(name: str, comment: str, *, null: bool = False) -> Column[str]:
-    return Column(name, Text, nullable=null, comment=comment)
-
-
-def _real(name: str, comment: str, *, null: bool = False) -> Column[float]:
-    return Column(name, REAL, nullable=null, comment=comment)
-
-
-def _doc(comment: str, *, name: str = "doc", key: bool = True) -> Column[int]:
-    cascade = ForeignKey("papers.doc", ondelete="CASCADE")
-    if key:
-        return Column(
-            name, Integer, cascade, primary_key=True, autoincrement=False, comment=comment
-        )
-    return Column(name, Integer, cascade, nullable=False, comment=comment)
-
 
 papers: Final = _table(
     "papers",
@@ -434,6 +397,7 @@ CONTRACT: Final[tuple[str, ...]] = (
     "not_duplicates",
     "corpus_generations",
     "query_log",
+    "saved_searches",
     "retrieval_configs",
     "settings",
 )

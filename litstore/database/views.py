@@ -62,6 +62,27 @@ SELECT q.query_id, q.query, j.paper_id, j.grade, j.judge, j.note, j.judged_at
 FROM judged_queries q
 JOIN paper_judgments j ON j.query_no = q.query_no
 """,
+    "saved_runs": """
+SELECT s.name, r.run_no, r.at, r.query_id, r.generation, r.hit_count, r.n_listed, r.n_new,
+       r.n_back, r.n_left
+FROM saved_search_runs r
+JOIN saved_searches s ON s.search_no = r.search_no
+""",
+    "saved_hits": """
+SELECT s.name, h.run_no, h.rank, h.paper_id, h.change
+FROM saved_search_hits h
+JOIN saved_searches s ON s.search_no = h.search_no
+""",
+    "identified_records": """
+SELECT p.id AS paper_id,
+       CASE WHEN r.doc IS NULL THEN coalesce(nullif(p.source, ''), 'own')
+            WHEN r.format <> 'own' THEN r.format
+            ELSE coalesce((SELECT j.value FROM json_each(r.record) j WHERE j.key = 'source'), 'own')
+       END AS source,
+       r.origin
+FROM papers p
+LEFT JOIN paper_records r ON r.doc = p.doc
+""",
     "query_log_hits": """
 SELECT l.query_no,
        h.key / 9 + 1 AS rank,
@@ -150,6 +171,30 @@ VIEW_COLUMNS: Final[dict[str, dict[str, str]]] = {
         "judge": "who judged",
         "note": "what the judge noted; NULL where nothing",
         "judged_at": "UTC",
+    },
+    "saved_runs": {
+        "name": "the saved search",
+        "run_no": "from 1",
+        "at": "when it was run, UTC",
+        "query_id": "its entry in the log; NULL where it was not logged",
+        "generation": "state of the corpus that was searched",
+        "hit_count": "papers in the whole ranked list",
+        "n_listed": "papers of it that the run lists: depth at most",
+        "n_new": "of these, in no earlier list of the search",
+        "n_back": "of these, in an earlier list but not in the one before",
+        "n_left": "papers of the list before that are not in this one",
+    },
+    "saved_hits": {
+        "name": "the saved search",
+        "run_no": "the run",
+        "rank": "from 1",
+        "paper_id": "the paper, by the public id it had then; it may be merged or gone since",
+        "change": "new: in no earlier list; back: in one, but not in the last; kept: in the last",
+    },
+    "identified_records": {
+        "paper_id": "the paper that the record is of",
+        "source": "format of its file; of a paper with an id of its own its source, else own",
+        "origin": "the file it came in, without its folder; NULL where there is no record of it",
     },
     "query_log_hits": {
         "query_no": "the search",

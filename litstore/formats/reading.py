@@ -22,11 +22,13 @@ from litstore.formats import (
     json_records,
     nbib,
     pubmed,
+    reference_lines,
     ris,
     table,
     unixref,
 )
 from litstore.formats.record import Record
+from litstore.formats.reference_lines import ReferenceLine
 from litstore.formats.sources import Source, decode_head, lines, open_sources
 from litstore.paper import Paper
 
@@ -63,6 +65,7 @@ FORMATS: Final = (*READERS, "json")
 """The names of formats; "json" stands for every kind of JSON."""
 
 _JSON_ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".jsonlines")
+_NUMBERED: Final = re.compile(r"\[[0-9]{1,4}\]\s*[^\s,\]]")
 _FOREIGN: Final = (
     (re.compile(r"[0-9]{5}[a-z ]{3,5}"), "MARC; convert it to RIS or BibTeX, as Zotero does"),
     (re.compile(r"<[0-9]+>\s*\n\s*[A-Z][A-Za-z ]+\n"), "Ovid's own text; export it as RIS"),
@@ -100,6 +103,31 @@ def read_papers(
     """Yield the papers of `read_records` only, with less work: for records that bring their ids."""
     for item in _read_all(name, kind, columns, on_bytes, json_records.read_papers):
         yield item.paper if isinstance(item, Record) else item
+
+
+def read_references(
+    name: str, *, kind: str | None = None
+) -> Generator[Record | ReferenceLine | RecordError]:
+    """Yield the references of a file of any format, or of plain text with one a line, in order.
+
+    kind: one of FORMATS, or "text"; where nothing tells the format, it is plain text. Raises
+    InputError if the file cannot be read at all.
+    """
+    for source in open_sources(name):
+        if isinstance(source, RecordError):
+            yield source
+            continue
+        start = decode_head(source.head).lstrip("\ufeff\x00 \t\r\n")
+        # "[1] Knuth D." is no JSON.
+        found = reference_lines.NAME if _NUMBERED.match(start) else format_of(source)
+        found = kind or found
+        try:
+            if found == reference_lines.NAME or (found is None and not _foreign(start)):
+                yield from reference_lines.read(lines(source), name=source.name)
+            else:
+                yield from _read(source, found, None)
+        except RecordError as error:
+            yield RecordError(error.reason, source=source.name, line=error.line)
 
 
 def _read_all(

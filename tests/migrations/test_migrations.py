@@ -602,6 +602,43 @@ class TestQueryLogInstrument:
         assert {row[0] for row in hits} == {1, 3}
 
 
+class TestSavedSearches:
+    """Revision 0008: searches under a name."""
+
+    def test_what_was_there_stays_both_ways(self, tmp_path: Path) -> None:
+        """Up from 0006 nothing changes and the new tables are empty; down they are gone."""
+        path = tmp_path / "old.db"
+        restore("0006", path)
+        before = set(inserts(path)) - {"INSERT INTO \"alembic_version\" VALUES('0006');"}
+        run(path, "0008")
+        assert before <= set(inserts(path))
+        new = ("saved_searches", "saved_search_runs", "saved_search_hits")
+        assert [rows(path, f"SELECT count(*) FROM {name}") for name in new] == [[(0,)]] * 3
+        path = tmp_path / "new.db"
+        restore("0008", path)
+        run(path, "0006", down=True)
+        assert before <= set(inserts(path))
+        assert rows(path, "SELECT name FROM sqlite_master WHERE name LIKE '%saved%'") == []
+
+    def test_a_saved_search_of_its_release_is_read(self, tmp_path: Path) -> None:
+        path = tmp_path / "new.db"
+        restore("0008", path)
+        migrate.open_database(str(path)).close()
+        assert rows(path, "SELECT name, run_no, n_listed, n_new, n_left FROM saved_runs") == [
+            ("lagoons", 1, 2, 2, 0),
+            ("lagoons", 2, 2, 1, 1),
+        ]
+        assert rows(path, "SELECT paper_id, change FROM saved_hits WHERE run_no = 2") == [
+            ("surge", "kept"),
+            ("tide", "new"),
+        ]
+        assert rows(path, "SELECT * FROM identified_records ORDER BY 1, 2") == [
+            ("echo", "invented", None),
+            ("surge", "invented", None),
+            ("tide", "ris", "tides.ris"),
+        ]
+
+
 def write_the_newest_dump(folder: Path) -> None:
     """Upgrade the dump before the newest, and write it down as the newest one."""
     target = GOLDEN / f"schema-{migrate.HEAD}.sql"

@@ -39,6 +39,8 @@ HOMES: Final = {
     "delete": "litstore.apps.cli.corpus",
     "duplicates": "litstore.apps.cli.duplicates",
     "export": "litstore.apps.cli.export",
+    "saved": "litstore.apps.cli.saved",
+    "check": "litstore.apps.cli.check",
     "db": "litstore.apps.cli.db",
     "doctor": "litstore.apps.cli.doctor",
     "eval": "litstore.apps.cli.eval",
@@ -50,6 +52,7 @@ HOMES: Final = {
 _CODES: Final[dict[type[errors.LitstoreError], int]] = {
     errors.UnknownPaperError: NOT_FOUND,
     errors.UnknownQueryError: NOT_FOUND,
+    errors.UnknownSavedSearchError: NOT_FOUND,
     errors.ConfigError: USAGE,
     errors.QueryError: USAGE,
     errors.SqlRefusedError: FAILURE,

@@ -25,14 +25,17 @@ from litstore.formats.write.formats import WRITERS
 @click.option("--query", metavar="TEXT", help="Export what a search finds, in its order.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True,
               help="Papers of --query, at most.")  # fmt: skip
+@click.option("--saved", metavar="NAME", help="Export what the last run of a saved search listed.")
+@click.option("--new-only", is_flag=True, help="Of --saved, only what was new in that run.")
 @click.option("--all", "everything", is_flag=True, help="Export every paper.")
 @click.option("--output", "-o", metavar="FILE", help="Write to a file. [default: stdout]")
 @filter_options
 @db_option
 @json_option
 def export(
-    ids: tuple[str, ...], kind: str, query: str | None, limit: int, everything: bool,
-    output: str | None, filters: SearchFilters | None, db: str | None, as_json: bool,
+    ids: tuple[str, ...], kind: str, query: str | None, limit: int, saved: str | None,
+    new_only: bool, everything: bool, output: str | None,
+    filters: SearchFilters | None, db: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Write papers as BibTeX, RIS, CSL-JSON, NBIB, CSV, JSON Lines, APA or Vancouver.
 
@@ -41,15 +44,26 @@ def export(
               litstore export --format ris --query "sparse attention" -o found.ris
 
     Papers are named by id or any identifier ("-" reads them from stdin, one a line), or found by
-    --query, which filters restrict, or all. What the store does not have is named on stderr (exit
-    code 3).
+    --query, which filters restrict, or listed by a saved search (which is not run again: do that
+    first for the newest), or all. What the store does not have is named on stderr (exit code 3).
     """
-    if bool(ids) + (query is not None) + everything != 1:
-        raise click.UsageError("name papers, or give --query, or --all: one of them")
+    if bool(ids) + (query is not None) + (saved is not None) + everything != 1:
+        raise click.UsageError("name papers, or give --query, --saved or --all: one of them")
     if filters is not None and query is None:
         raise click.UsageError("filters restrict what --query finds; give --query")
+    if new_only and saved is None:
+        raise click.UsageError("--new-only needs --saved NAME")
     with litstore.open(db, create=False) as store:
-        wanted, unknown = (None, []) if everything else _wanted(store, ids, query, limit, filters)
+        wanted: list[str] | None = None
+        unknown: list[str] = []
+        if query is not None:
+            wanted = _found(store, query, limit, filters)
+        elif saved is not None:
+            hits = store.saved.hits(saved)
+            names = [hit.paper_id for hit in hits if hit.change == "new" or not new_only]
+            wanted, unknown = _resolved(store, names)
+        elif not everything:
+            wanted, unknown = _resolved(store, _named(ids))
         found = papers_out.entries(store.database, wanted)
         if as_json:
             rows = [
@@ -65,17 +79,23 @@ def export(
     return NOT_FOUND if unknown else OK
 
 
-def _wanted(
-    store: litstore.Store, ids: tuple[str, ...], query: str | None, limit: int,
-    filters: SearchFilters | None,
-) -> tuple[list[str], list[str]]:  # fmt: skip
-    """The ids of the papers to export, and what names none."""
-    if query is not None:
-        config = ranking_of(store, None, {})
-        client = litstore.RetrievalClient(store, config, client="cli")
-        result = client.search(query, limit=limit, filters=filters)
-        return [hit.paper.id for hit in result.ranked], []
-    names = [line for line in read_stdin().splitlines() if line] if ids == ("-",) else list(ids)
+def _found(
+    store: litstore.Store, query: str, limit: int, filters: SearchFilters | None
+) -> list[str]:
+    """The ids of the papers that a search finds."""
+    config = ranking_of(store, None, {})
+    client = litstore.RetrievalClient(store, config, client="cli")
+    result = client.search(query, limit=limit, filters=filters)
+    return [hit.paper.id for hit in result.ranked]
+
+
+def _named(ids: tuple[str, ...]) -> list[str]:
+    """What the command line names; "-" is a list on stdin."""
+    return [line for line in read_stdin().splitlines() if line] if ids == ("-",) else list(ids)
+
+
+def _resolved(store: litstore.Store, names: list[str]) -> tuple[list[str], list[str]]:
+    """The ids of the papers that these name, and what names none."""
     found: list[str] = []
     unknown: list[str] = []
     for name in names:
