@@ -9,6 +9,7 @@
     ├── InputError             an input file cannot be read at all
     ├── OutputError            an output file cannot be written
     ├── UnknownPaperError      no paper has this id
+    │   └── AmbiguousPaperError  several papers have this identifier
     ├── UnknownQueryError      the log has no search of this id
     ├── UnknownSavedSearchError  no search is saved under this name
     └── StoreError             the file behind the store
@@ -114,6 +115,21 @@ class UnknownPaperError(LitstoreError, LookupError):
 
     def __reduce__(self) -> tuple[type[UnknownPaperError], tuple[str]]:
         return type(self), (self.paper_id,)
+
+
+class AmbiguousPaperError(UnknownPaperError):
+    """Several papers have this identifier (`paper_id`); `candidates` are their ids."""
+
+    def __init__(self, paper_id: str, candidates: list[str]) -> None:
+        super().__init__(paper_id)
+        self.candidates = candidates
+        self.args = (
+            f"{paper_id!r} names {len(candidates)} papers; say which by its id: "
+            f"{', '.join(map(repr, candidates))}",
+        )
+
+    def __reduce__(self) -> tuple[type[AmbiguousPaperError], tuple[str, list[str]]]:  # type: ignore[override]
+        return type(self), (self.paper_id, self.candidates)
 
 
 class UnknownQueryError(LitstoreError, LookupError):

@@ -62,6 +62,19 @@ _VALID: Final = {
     "corpusid": re.compile(r"[1-9][0-9]{0,11}"),
 }
 
+_PREPRINT_DOI: Final = re.compile(
+    r"10\.(?:48550/|21203/rs\.|26434/chemrxiv|20944/preprints|2139/ssrn\.|36227/techrxiv"
+    r"|22541/au\.|35542/osf\.io|312(?:19|2[0-9]|3[0-7])/|33774/|32942/|31730/osf\.io"
+    r"|7287/peerj\.preprints|2196/preprints\.|64898/"
+    # bioRxiv and medRxiv: a number, since 2019 behind a date. Genome Research has 10.1101/gr.
+    r"|1101/(?:[0-9]{4}\.[0-9]{2}\.[0-9]{2}\.)?[0-9]{5,}(?:v[0-9]+)?\Z)"
+)
+_PREPRINT_SERVER: Final = re.compile(
+    r"\b(?:arxiv|(?:bio|med|chem|psya|soca|eartha|eng|tech)rxiv|ssrn|research square|preprints?)\b"
+    r"|\Acorr(?:\Z| abs)",  # the name that dblp has for arXiv; Corrosion Science is not meant
+    re.IGNORECASE,
+)
+
 _BARE_YEAR: Final = re.compile(r"[0-9]{4}")
 _ARXIV_DOI: Final = re.compile(r"10\.48550/arxiv\.(.+)")
 _ARXIV_VERSION: Final = re.compile(r"v([0-9]+)\Z")
@@ -217,6 +230,16 @@ def arxiv_of_doi(doi: str) -> str | None:
     found = _ARXIV_DOI.fullmatch(doi)
     arxiv = parse("arxiv", found[1]) if found else None
     return arxiv.value if arxiv else None
+
+
+def is_preprint_doi(doi: str) -> bool:
+    """Whether a DOI, in its one spelling, is one that a preprint server gave out."""
+    return _PREPRINT_DOI.match(doi) is not None
+
+
+def names_preprint_server(text: str) -> bool:
+    """Whether a text, such as the name of a journal, names a preprint server."""
+    return _PREPRINT_SERVER.search(text) is not None
 
 
 def best(identifiers: Mapping[str, str]) -> str | None:

@@ -37,9 +37,10 @@ class LoadReport(Refused):
     """What a load did.
 
     read = new + updated + merged + unchanged + failed. merged: records of a paper that was known
-    from another record. errors: the first 1,000 records that could not be loaded; reasons: how many
-    failed for which reason, details left out. odd_years: papers whose year is outside the plausible
-    range and now stands in `extra["year"]`. generation: of the corpus afterwards.
+    from another record. linked: new pairs of a preprint and what was published of it. errors: the
+    first 1,000 records that could not be loaded; reasons: how many failed for which reason, details
+    left out. odd_years: papers whose year is outside the plausible range and now stands in
+    `extra["year"]`. generation: of the corpus afterwards.
     """
 
     read: int = 0
@@ -47,6 +48,7 @@ class LoadReport(Refused):
     updated: int = 0
     merged: int = 0
     unchanged: int = 0
+    linked: int = 0
     odd_years: int = 0
     generation: int = 0
 
@@ -223,30 +225,33 @@ def delete(database: Database, ids: Iterable[str]) -> list[str]:
 
     What other papers say about a deleted one is kept as an unresolved citation.
     """
+    with database.write() as connection:
+        return remove(connection, ids)
+
+
+def remove(connection: Connection, ids: Iterable[str]) -> list[str]:
+    """Delete papers as `delete` does, inside a writing transaction of the caller's."""
     wanted = list(dict.fromkeys(ids))
     event = Event("delete")
-    with database.write() as connection:
-        # SQLite ends the text of a JSON array's item at U+0000, and would find another paper.
-        found = papers.find(connection, wanted)
-        known = {paper_id: found[paper_id] for paper_id in wanted if paper_id in found}
-        if not known:
-            return []
-        corpus = stats.read(connection)
-        docs = [key.doc for key in known.values()]
-        analyzer = stats.analyzer_of(corpus)
-        removed = _texts_out(connection, docs, corpus.recipe, analyzer)
-        nothing: tuple[list[int], Batch] = ([], inverter.invert((), analyzer))
-        tokens = writer.apply(connection, removed=removed, added=nothing, next_doc=corpus.next_doc)
-        deleted = {paper_id: key.doc for paper_id, key in known.items()}
-        citations = edges.remove(connection, deleted)
-        papers.remove(connection, docs)
-        YEARS.put(connection, dict.fromkeys(docs, 0))
-        packed_ids.put(connection, dict.fromkeys(docs, ""))
-        generation = stats.advance(
-            connection, docs=-len(docs), tokens=tokens, citations=citations, next_doc=0
-        )
-        event.record(connection, generation, deleted=len(docs))
-    return [paper_id for paper_id in wanted if paper_id in known]
+    # SQLite ends the text of a JSON array's item at U+0000, and would find another paper.
+    found = papers.find(connection, wanted)
+    known = {paper_id: found[paper_id] for paper_id in wanted if paper_id in found}
+    if not known:
+        return []
+    corpus = stats.read(connection)
+    docs = [key.doc for key in known.values()]
+    removed = _texts_out(connection, docs, corpus.recipe, stats.analyzer_of(corpus))
+    nothing: tuple[list[int], Batch] = ([], inverter.invert((), stats.analyzer_of(corpus)))
+    tokens = writer.apply(connection, removed=removed, added=nothing, next_doc=corpus.next_doc)
+    citations = edges.remove(connection, {paper_id: key.doc for paper_id, key in known.items()})
+    papers.remove(connection, docs)
+    YEARS.put(connection, dict.fromkeys(docs, 0))
+    packed_ids.put(connection, dict.fromkeys(docs, ""))
+    generation = stats.advance(
+        connection, docs=-len(docs), tokens=tokens, citations=citations, next_doc=0
+    )
+    event.record(connection, generation, deleted=len(docs))
+    return list(known)
 
 
 def rebuild(

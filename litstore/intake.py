@@ -5,13 +5,18 @@ known by its format and key and replaced only by itself. A paper is then what `d
 of its records, so that no merge loses anything and each can be undone. A paper keeps its name
 whatever is merged into it; the names that its other records would have become aliases.
 
+A preprint and what was published of it stay two papers and are remembered as versions of each
+other, or become one where that is asked for.
+
 Deduplication compares with what is in the store and in the load by blocks. These are held in memory
-while a load runs: about 1 kB for each paper of the store.
+while a load runs: 12 to 30 bytes for each of some five blocks of a paper. A batch holds its records
+and, besides, every paper of the store that cites one of them by an identifier: where all papers of
+a large dump do so, these grow with the store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -20,13 +25,15 @@ from sqlalchemy import Connection
 
 from litstore import fields, ingest
 from litstore.citations import edges
-from litstore.database import papers, records, stats
+from litstore.database import papers, records, stats, versions
 from litstore.database.engine import Database
 from litstore.database.records import SourceRecord
 from litstore.database.stats import Event
+from litstore.database.versions import VersionPair
 from litstore.dedupe import works
+from litstore.dedupe.blocks import Blocks
 from litstore.dedupe.clusters import MAX_BLOCK, blocks_of
-from litstore.dedupe.decide import compare
+from litstore.dedupe.decide import Match, compare, in_order
 from litstore.dedupe.merge import merge
 from litstore.dedupe.works import Work
 from litstore.errors import RecordError
@@ -47,13 +54,17 @@ class Intake:
     """Takes in the records of any number of files, knowing what the earlier ones brought.
 
     dedupe: find papers that several records are of; False keeps each record apart, but for those
-    known by their format and key or named alike.
+    known by their format and key or named alike. collapse_preprints: merge a preprint and what was
+    published of it too, which else are remembered as two versions.
     """
 
-    def __init__(self, database: Database, *, dedupe: bool = True) -> None:
+    def __init__(
+        self, database: Database, *, dedupe: bool = True, collapse_preprints: bool = False
+    ) -> None:
         self.database = database
         self.dedupe = dedupe
-        self._blocks: dict[int, list[str]] | None = None
+        self.collapse_preprints = collapse_preprints
+        self._blocks: Blocks | None = None
 
     def load(
         self,
@@ -79,33 +90,31 @@ class Intake:
                 on_batch(report)
         return report
 
-    def candidates(self, connection: Connection, work: Work) -> list[str]:
-        """Return the ids of papers that share a block with a record, not too many of each."""
+    def blocks(self, connection: Connection) -> Blocks:
+        """Return the blocks of all papers of the store, made when first asked for."""
         if self._blocks is None:
-            self._blocks = {}
-            for paper in stream_papers(connection):
-                self.add(works.of_paper(paper))
-        found = [
-            paper_id
-            for block in blocks_of(work)
-            for paper_id in self._blocks.get(hash(block), ())[:MAX_BLOCK]
-        ]
-        return list(dict.fromkeys(found))
+            self._blocks = Blocks(MAX_BLOCK)
+            for doc, paper in _stream(connection):
+                self._blocks.add(doc, blocks_of(works.of_paper(paper)))
+        return self._blocks
 
-    def add(self, work: Work) -> None:
-        """Take note of a paper, so that later records find it."""
+    def note(self, connection: Connection, changed: Mapping[str, Work]) -> None:
+        """Take note of papers that have been written, by id, so that later records find them."""
         if self._blocks is not None:
-            for block in blocks_of(work):
-                members = self._blocks.setdefault(hash(block), [])
-                if work.key not in members[-MAX_BLOCK:]:
-                    members.append(work.key)
+            for paper_id, key in papers.find(connection, changed).items():
+                self._blocks.add(key.doc, blocks_of(changed[paper_id]))
 
 
 def stream_papers(connection: Connection) -> Iterator[Paper]:
     """Yield every paper of the store without its citations, in order of arrival."""
+    for _, paper in _stream(connection):
+        yield paper
+
+
+def _stream(connection: Connection) -> Iterator[tuple[int, Paper]]:
     last = 0
     while docs := papers.docs_after(connection, last, _PAGE):
-        yield from papers.read(connection, docs, _NO_LINKS).values()
+        yield from papers.read(connection, docs, _NO_LINKS).items()
         last = docs[-1]
 
 
@@ -156,6 +165,22 @@ class _Group:
     is_new: bool = False
 
 
+def _made_of(group: _Group) -> Paper:
+    pairs = [(record.name, record.paper) for record in group.records]
+    own = group.records[0].format == OWN
+    return merge(group.paper_id, pairs, first_wins=own)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """A record and a paper that belong together, and how."""
+
+    record: Work
+    paper: Paper
+    work: Work
+    match: Match
+
+
 class _Batch:
     """One batch of records, resolved and written in one transaction."""
 
@@ -169,8 +194,11 @@ class _Batch:
         self.groups: dict[str, _Group] = {}
         self.merged: dict[str, Paper] = {}
         self.rows: dict[str, tuple[str, SourceRecord]] = {}
-        self.aliases: list[tuple[str, str]] = []
+        self.aliases: dict[str, str] = {}
         self.by_identifier: dict[tuple[str, str], str] = {}
+        self.works: dict[str, Work] = {}
+        self.blocks: dict[tuple[str, ...], list[str]] = {}
+        self.versions: list[VersionPair] = []
 
     def load(self) -> None:
         """Resolve each record in order, then write what has changed."""
@@ -184,10 +212,15 @@ class _Batch:
         ingest.load_batch(self.intake.database, changed, counts, self.event, also=self._write_rows)
         self.report.generation = counts.generation
         self.report.refuse_all(counts)
+        self.report.linked += self.n_linked
+        if self.intake.dedupe:
+            with self.intake.database.read() as connection:
+                self.intake.note(connection, self.works)
 
     def _write_rows(self, connection: Connection) -> None:
         records.write(connection, list(self.rows.values()), now=stats.utc_now())
-        records.add_aliases(connection, self.aliases)
+        records.add_aliases(connection, self.aliases.items())
+        self.n_linked = versions.add(connection, self.versions)
 
     def _take(self, connection: Connection, record: SourceRecord) -> None:
         known = self.rows.get(record.name)
@@ -199,8 +232,9 @@ class _Batch:
                 self.report.unchanged += 1
                 return
             self.report.updated += 1
+            alike = self._alike(connection, record)
         else:
-            found_id = self._paper_of(connection, record)
+            found_id, alike = self._paper_of(connection, record)
             if found_id is None:
                 paper_id = self._new_name(connection, record)
                 self.groups[paper_id] = _Group(paper_id, is_new=True)
@@ -209,6 +243,13 @@ class _Batch:
                 paper_id = found_id
                 self.report.merged += 1
         self._put(connection, paper_id, record)
+        for one in alike:
+            if one.match.kind == "version" and one.paper.id != paper_id:
+                preprint, _ = in_order(one.record, one.work)
+                ids = (
+                    (paper_id, one.paper.id) if preprint is one.record else (one.paper.id, paper_id)
+                )
+                self.versions.append(VersionPair(*ids, one.match.reason))
 
     def _put(self, connection: Connection, paper_id: str, record: SourceRecord) -> None:
         """Add or replace a record of a paper, and make the paper anew."""
@@ -220,18 +261,20 @@ class _Batch:
             group.records[at] = record
         self.rows[record.name] = (paper_id, record)
         if record.paper.id != paper_id:
-            self.aliases.append((record.paper.id, paper_id))
+            self.aliases[record.paper.id] = paper_id
         self._remake(group)
+        self.aliases |= other_names(self.merged[paper_id], group.records)
 
     def _remake(self, group: _Group) -> None:
-        pairs = [(record.name, record.paper) for record in group.records]
-        own = group.records[0].format == OWN
-        paper, _ = merge(group.paper_id, pairs, first_wins=own)
-        self.merged[group.paper_id] = paper
+        paper = self.merged[group.paper_id] = _made_of(group)
         for scheme, value in paper.identifiers.items():
             self.by_identifier[scheme, value] = group.paper_id
         if self.intake.dedupe:
-            self.intake.add(works.of_paper(paper))
+            work = self.works[paper.id] = works.of_paper(paper)
+            for block in blocks_of(work):
+                members = self.blocks.setdefault(block, [])
+                if paper.id not in members:
+                    members.append(paper.id)
 
     def _group(self, connection: Connection, paper_id: str) -> _Group:
         """The records of a paper; one that has none gets what it says as its first record."""
@@ -247,38 +290,80 @@ class _Batch:
                 self.rows[own.name] = (paper_id, own)
         return group
 
-    def _paper_of(self, connection: Connection, record: SourceRecord) -> str | None:
-        """The paper that a new record is of: named alike, or found by deduplication."""
-        paper = record.paper
-        if not self.intake.dedupe:
-            if paper.id in self.merged or papers.find(connection, [paper.id]):
-                return paper.id
-            return None
-        work = works.of_paper(paper, key=record.name)
-        best: tuple[int, str] | None = None
-        for paper_id in self.intake.candidates(connection, work):
-            other = self._known(connection, paper_id)
-            if other is None or (min(paper.id, paper_id), max(paper.id, paper_id)) in self.never:
-                continue
-            match = compare(work, works.of_paper(other))
-            if match is not None and match.kind == "same":
-                rank = 2 if match.reason.startswith("similar") else match.reason.startswith("title")
-                if best is None or (int(rank), paper_id) < best:
-                    best = (int(rank), paper_id)
-        return best[1] if best else None
+    def _paper_of(
+        self, connection: Connection, record: SourceRecord
+    ) -> tuple[str | None, list[_Alike]]:
+        """The paper that a new record is of, and every paper that it is like.
 
-    def _known(self, connection: Connection, paper_id: str) -> Paper | None:
-        if paper_id in self.merged:
-            return self.merged[paper_id]
-        key = papers.find(connection, [paper_id]).get(paper_id)
-        return stored_paper(connection, key.doc) if key else None
+        It is of the paper that is named alike, or that deduplication finds.
+        """
+        name = record.paper.id
+        if not self.intake.dedupe:
+            known = name in self.merged or bool(papers.find(connection, [name]))
+            return name if known else None, []
+        alike = self._alike(connection, record)
+        ranked = [
+            (rank, one.paper.id)
+            for one in alike
+            if (rank := self._rank(connection, one)) is not None
+        ]
+        return min(ranked, default=(0, None))[1], alike
+
+    def _rank(self, connection: Connection, one: _Alike) -> int | None:
+        """How sure it is that a record is of a paper, 0 surest; None where it is of another."""
+        if one.match.kind == "same":
+            how = one.match.reason
+            return 2 if how.startswith("similar") else int(how.startswith("title"))
+        # A second record of a preprint that was collapsed goes where the first one went.
+        names = [
+            f"{scheme}:{value}"
+            for scheme, value in one.record.identifiers.items()
+            if one.work.identifiers.get(scheme, value) != value
+        ]
+        if any(self._named(connection, name) == one.paper.id for name in names):
+            return 0
+        return 3 if self.intake.collapse_preprints else None
+
+    def _named(self, connection: Connection, alias: str) -> str | None:
+        in_batch = alias if alias in self.merged else self.aliases.get(alias)
+        return in_batch or records.resolve(connection, alias)
+
+    def _alike(self, connection: Connection, record: SourceRecord) -> list[_Alike]:
+        """The papers that a record is one more of, or another version of, but for known others."""
+        if not self.intake.dedupe:
+            return []
+        name = record.paper.id
+        work = works.of_paper(record.paper, key=record.name)
+        found = []
+        for paper in self._candidates(connection, work):
+            if (min(name, paper.id), max(name, paper.id)) in self.never:
+                continue
+            other = self.works[paper.id] if paper.id in self.works else works.of_paper(paper)
+            if (match := compare(work, other)) is not None:
+                found.append(_Alike(work, paper, other, match))
+        return found
+
+    def _candidates(self, connection: Connection, work: Work) -> Iterator[Paper]:
+        """Papers that share a block with a record, not too many of each."""
+        stored = self.intake.blocks(connection)
+        docs: dict[int, None] = {}
+        here: dict[str, None] = {}
+        for block in blocks_of(work):
+            docs.update(dict.fromkeys(stored.find(block)))
+            here.update(dict.fromkeys(self.blocks.get(block, ())[:MAX_BLOCK]))
+        if docs:
+            for paper in papers.read(connection, list(docs), _NO_LINKS).values():
+                if paper.id not in self.merged:
+                    yield paper
+                else:
+                    here[paper.id] = None
+        yield from (self.merged[paper_id] for paper_id in here)
 
     def _new_name(self, connection: Connection, record: SourceRecord) -> str:
         """The name of a new paper; one whose name another work has is named by its record."""
         name = record.paper.id
-        taken = name in self.groups or records.resolve(connection, name) is not None
-        taken = taken or any(name == alias for alias, _ in self.aliases)
-        return record.name if taken else name
+        here = name in self.groups or name in self.aliases
+        return record.name if here or records.is_taken(connection, name) else name
 
     def _link(self, connection: Connection) -> None:
         """Let references by identifier name the papers of the store, in both directions of time."""
@@ -287,10 +372,12 @@ class _Batch:
             for paper in self.merged.values()
             for scheme, value in paper.identifiers.items()
             if f"{scheme}:{value}" != paper.id
-        ]
+        ] + list(self.aliases)
         for paper_id in records.naming(connection, names):
             if paper_id not in self.merged:
-                self._remake(self._group(connection, paper_id))
+                # Only its citations change: neither its records nor its blocks are needed again.
+                self.merged[paper_id] = _made_of(self._group(connection, paper_id))
+                del self.groups[paper_id]
         known: dict[str, str] = {}
         for paper_id, paper in self.merged.items():
             references = self._ids_of(connection, paper.references, known)
@@ -307,6 +394,21 @@ class _Batch:
             found = self.by_identifier.get((scheme, value)) if colon else None
             known[name] = found or (records.resolve(connection, name) if colon else None) or name
         return known[name]
+
+
+def other_names(paper: Paper, made_of: Iterable[SourceRecord]) -> dict[str, str]:
+    """Return the identifiers of a paper's records that it has no room for, each with its id.
+
+    A preprint that was collapsed has a DOI besides that of the published version.
+    """
+    return {
+        f"{scheme}:{value}": paper.id
+        for record in made_of
+        for scheme, value in record.paper.identifiers.items()
+        if scheme in works.EXACT_SCHEMES
+        and paper.identifiers.get(scheme) != value
+        and f"{scheme}:{value}" != paper.id
+    }
 
 
 def stored_paper(connection: Connection, doc: int) -> Paper:

@@ -16,7 +16,7 @@ from litstore.citations import CitationGraph, edges
 from litstore.config import Recipe
 from litstore.database import migrate, papers, stats
 from litstore.database.engine import Database
-from litstore.errors import NotAStoreError, UnknownPaperError
+from litstore.errors import AmbiguousPaperError, NotAStoreError, UnknownPaperError
 from litstore.index import BM25Index
 from litstore.paper import Paper
 from litstore.querylog import QueryLog
@@ -25,6 +25,7 @@ from litstore.querylog import QueryLog
 if TYPE_CHECKING:
     from litstore.database.readonly import SqlResult
     from litstore.database.stats import StoreStats
+    from litstore.database.versions import VersionPair
     from litstore.ingest import LoadReport
     from litstore.intake import Intake
     from litstore.preparation import Incoming
@@ -111,20 +112,25 @@ class Store:
         finally:
             self.database.checkpoint()
 
-    def delete(self, *ids: str) -> list[str]:
-        """Delete papers; return the ids that were there."""
+    def delete(self, *names: str) -> list[str]:
+        """Delete papers, named as for `paper`; return the ids of those that were there.
+
+        Raises AmbiguousPaperError, with nothing deleted, for an identifier of several papers.
+        """
         from litstore import ingest
 
-        return ingest.delete(self.database, ids)
+        found = [self._named(name) for name in names]
+        return ingest.delete(self.database, [one for one in found if one is not None])
 
-    def intake(self, *, dedupe: bool = True) -> Intake:
+    def intake(self, *, dedupe: bool = True, collapse_preprints: bool = False) -> Intake:
         """Return what takes in the records of files, see `litstore.formats.reading.read_records`.
 
         dedupe: find the records that are of one paper and merge them; False keeps them apart.
+        collapse_preprints: merge a preprint and what was published of it too.
         """
         from litstore.intake import Intake
 
-        return Intake(self.database, dedupe=dedupe)
+        return Intake(self.database, dedupe=dedupe, collapse_preprints=collapse_preprints)
 
     def paper(self, paper_id: str) -> Paper:
         """Return one paper; UnknownPaperError if the store does not have it.
@@ -141,15 +147,29 @@ class Store:
     def resolve(self, text: str) -> str:
         """Return the id of the paper that a text names, as `paper` does; UnknownPaperError if none.
 
-        An identifier that two papers have names neither.
+        Raises AmbiguousPaperError for an identifier that several papers have.
         """
-        from litstore.database import records
-
-        with self.database.read() as connection:
-            found = records.resolve(connection, text) if isinstance(text, str) else None
+        found = self._named(text)
         if found is None:
             raise UnknownPaperError(text)
         return found
+
+    def _named(self, text: str) -> str | None:
+        from litstore.database import records
+
+        with self.database.read() as connection:
+            found = records.named(connection, text) if isinstance(text, str) else []
+        if len(found) > 1:
+            raise AmbiguousPaperError(text, found)
+        return found[0] if found else None
+
+    def versions(self, paper_id: str) -> list[VersionPair]:
+        """Return the pairs of preprint and published version with a paper, named as for `paper`."""
+        from litstore.database import versions
+
+        known = self.resolve(paper_id)
+        with self.database.read() as connection:
+            return versions.of_paper(connection, known)
 
     def papers(self, ids: Iterable[str]) -> list[Paper]:
         """Return those of these papers that the store has, in the given order."""

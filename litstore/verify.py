@@ -18,7 +18,7 @@ from sqlalchemy import Connection, text
 
 from litstore.citations import edges
 from litstore.config import Recipe
-from litstore.database import packed_ids, papers, stats
+from litstore.database import contradictions, packed_ids, papers, stats
 from litstore.database.columns import LENGTHS, PER_ROW, YEARS, Column, Numbers
 from litstore.database.engine import raw_connection
 from litstore.database.layout import COLUMN_BITS, TF_ESCAPE
@@ -92,7 +92,9 @@ def verify(
         _citations(connection, corpus),
         _records(connection),
         _saved_searches(connection),
-    )
+        (Problem(where, message, repairable=False)
+         for where, message in contradictions.find(connection)),
+    )  # fmt: skip
     return list(islice((problem for found in checks for problem in found), SHOWN))
 
 

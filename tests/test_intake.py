@@ -1,6 +1,8 @@
 # ruff: noqa: E501 (records are as long as they are)
 """Records into the store: known, new, or one more of a paper that is there; and all undone again."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 import litstore
 from litstore import Paper, duplicates
 from litstore.database import records
-from litstore.errors import ConfigError, RecordError, UnknownPaperError
+from litstore.errors import AmbiguousPaperError, ConfigError, RecordError, UnknownPaperError
 from litstore.formats.reading import read_records
 from litstore.formats.record import Record
 from litstore.store import Store
@@ -214,3 +216,110 @@ def test_deleting_a_paper_forgets_its_records(store: Store, take) -> None:  # ty
     take(BIB, RIS)
     store.delete("doi:10.1000/a")
     assert take(BIB, RIS) == {"new": 1, "merged": 1}
+
+
+def test_many_merges_are_one(store: Store) -> None:
+    """One generation of the corpus for all, whatever hangs together; citations by the names left."""
+    store.load(
+        [
+            Paper(name, name.upper(), references=[other])
+            for name, other in zip("abcdef", "bcdefz", strict=True)
+        ]
+    )
+    before = store.stats().corpus.generation
+    kept = duplicates.accept_all(store.database, [("a", "b"), ("c", "d"), ("b", "e")])
+    assert [paper.id for paper in kept] == ["a", "c"]
+    assert [paper.id for paper in store] == ["a", "c", "f"]
+    assert [store.paper(name).id for name in "abcdef"] == ["a", "a", "c", "c", "a", "f"]
+    assert store.paper("a").references == ["c", "f"]
+    assert store.paper("c").references == ["a"]
+    assert store.stats().corpus.generation == before + 2  # what is written, and what is deleted
+    assert sorted(duplicates.split(store.database, "a")) == ["a", "b", "e"]
+
+
+def test_of_many_merges_all_or_none(store: Store) -> None:
+    """A pair that cannot be merged, at the end, leaves the others as they were."""
+    store.load([Paper(name, name.upper()) for name in "abcd"])
+    for wrong, error in ((("a", "zz"), UnknownPaperError), (("b", "a"), ConfigError)):
+        with pytest.raises(error):
+            duplicates.accept_all(store.database, [("a", "b"), ("c", "d"), wrong])
+        assert len(store) == 4
+        assert duplicates.merged(store.database) == []
+    assert duplicates.accept_all(store.database, []) == []
+
+
+def test_what_is_two_stays_two_when_one_is_merged(store: Store) -> None:
+    """What is no duplicate of a paper is none of the one that it became."""
+    store.load([Paper(name, name.upper()) for name in "abc"])
+    duplicates.never(store.database, "a", "b")
+    duplicates.accept(store.database, "c", "b")
+    with store.database.read() as connection:
+        assert records.distinct_pairs(connection) == {("a", "c")}
+    duplicates.accept(store.database, "c", "a")
+    with store.database.read() as connection:
+        assert records.distinct_pairs(connection) == set()
+
+
+def test_a_killed_process_merges_all_or_nothing(tmp_path: Path) -> None:
+    """Killed while it writes: not one of the pairs is merged, and they can be merged again."""
+    path = str(tmp_path / "papers.db")
+    with litstore.open(path) as store:
+        store.load([Paper(name, name.upper()) for name in "abcd"])
+    script = (
+        "import os, litstore; from litstore import duplicates, ingest\n"
+        "remove = ingest.remove\n"
+        "ingest.remove = lambda *a: (remove(*a), os.kill(os.getpid(), 9))\n"
+        f"duplicates.accept_all(litstore.open({path!r}).database, [('a', 'b'), ('c', 'd')])"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
+    with litstore.open(path) as store:
+        assert [paper.id for paper in store] == list("abcd")
+        assert duplicates.merged(store.database) == store.verify() == []
+        assert len(duplicates.accept_all(store.database, [("a", "b"), ("c", "d")])) == 2
+        assert store.verify() == []
+
+
+def test_a_merge_that_breaks_off_changes_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At whichever step."""
+    store.load([Paper(name, name.upper()) for name in "abcd"])
+    pairs = [("a", "b"), ("c", "d")]
+    for module, name in (
+        (records, "write"), (records, "add_aliases"), (duplicates.versions, "move"),
+        (duplicates.ingest, "remove"),
+    ):  # fmt: skip
+        with monkeypatch.context() as patched:
+            patched.setattr(module, name, lambda *_, **__: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                duplicates.accept_all(store.database, pairs)
+        assert len(store) == 4
+        assert store.verify() == []
+    assert len(duplicates.accept_all(store.database, pairs)) == 2
+
+
+def test_deleting_takes_any_name(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """The exact id first, then another name, then an identifier; several papers are refused."""
+    take(BIB, RIS)
+    (paper,) = store
+    (alias,) = [r.name for r in duplicates.merged(store.database)[0].records if r.format == "ris"]
+    store.load([Paper("10.1000/A", "An odd id")])
+    assert store.delete("10.1000/A", "nothing") == ["10.1000/A"]
+    assert store.delete(alias, "https://doi.org/10.1000/A") == [paper.id]
+    take(BIB.replace("journal=", "pages={S1}, journal="), BIB.replace(TITLE, "Salmon in the south"))
+    with pytest.raises(AmbiguousPaperError) as caught:
+        store.delete("doi:10.1000/b", "https://doi.org/10.1000/a")
+    assert caught.value.candidates == sorted(paper.id for paper in store)
+    assert "names 2 papers" in str(caught.value)
+    assert len(store) == 2
+
+
+def test_what_is_very_large_is_taken_in_and_compared(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """Titles of five megabytes that differ by a letter, and ten thousand authors."""
+    title = "herring " * 650_000
+    authors = " and ".join(f"Bee{n}, Ann" for n in range(10_000))
+    one = f"@article{{a, title = {{{title}}}, author = {{{authors}}}, year = 2019}}\n"
+    other = one.replace("herring }", "haring }").replace("{a,", "{b,")
+    assert take(one, other, one.replace("{a,", "{c,")) == {"new": 2, "merged": 1}
+    assert [len(paper.authors) for paper in store] == [10_000, 10_000]
+    assert duplicates.possible(store.database) == []

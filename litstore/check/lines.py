@@ -332,7 +332,7 @@ def _is_version(cited: CitedLine, paper: Paper, found: list[Difference]) -> bool
     if not any(difference.field in EXACT_SCHEMES for difference in found):
         return False
     named = {one.scheme: one.value for one in cited.identifiers.values()}
-    return is_preprint(None, named) != is_preprint(paper.type, paper.identifiers)
+    return is_preprint(Paper("cited", "", identifiers=named)) != is_preprint(paper)
 
 
 def _likeness(cited: CitedLine, paper: Paper) -> float:

@@ -14,6 +14,7 @@ VIEW_ROWS: Final = {
     "source_records": "One row per record that a paper was made of, as received.",
     "keys": "One row per paper that was exported.",
     "aliases": "One row per other name of a paper.",
+    "paper_versions": "One row per preprint and published version of it, both in the store.",
     "citations": "One row per citation between two papers of the store.",
     "unresolved_citations": "One row per citation to or from a work outside the store.",
     "citation_counts": "One row per paper with citations.",

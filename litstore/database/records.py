@@ -12,7 +12,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from litstore.database.engine import raw_connection
-from litstore.identifiers import detect, normalise
+from litstore.identifiers import SCHEMES, detect, normalise
 from litstore.paper import Paper
 
 OF_DOCS_SQL: Final = """
@@ -44,7 +44,7 @@ FROM paper_identifiers i
 JOIN papers p ON p.doc = i.doc
 WHERE i.scheme = ? AND i.value = ?
 ORDER BY p.id
-LIMIT 2
+LIMIT 20
 """
 
 BY_ALIAS_SQL: Final = """
@@ -52,6 +52,12 @@ SELECT p.id
 FROM paper_aliases a
 JOIN papers p ON p.doc = a.doc
 WHERE a.alias = ?
+"""
+
+BY_NAME_SQL: Final = """
+SELECT id FROM papers WHERE id = :name
+UNION
+SELECT p.id FROM paper_aliases a JOIN papers p ON p.doc = a.doc WHERE a.alias = :name
 """
 
 NAMING_SQL: Final = """
@@ -119,7 +125,7 @@ def move(connection: Connection, rows: Sequence[tuple[str, str, str]]) -> None:
     )
 
 
-def add_aliases(connection: Connection, rows: Sequence[tuple[str, str]]) -> None:
+def add_aliases(connection: Connection, rows: Iterable[tuple[str, str]]) -> None:
     """Add other names of papers, given as (name, id); a name that is a paper's id is none."""
     raw_connection(connection).executemany(
         "INSERT OR REPLACE INTO paper_aliases (alias, doc) SELECT ?, doc FROM papers WHERE id = ? "
@@ -133,27 +139,48 @@ def resolve(connection: Connection, text: str) -> str | None:
 
     An identifier that two papers have, as one of a supplement may be, names neither.
     """
+    found = named(connection, text)
+    return found[0] if len(found) == 1 else None
+
+
+def named(connection: Connection, text: str) -> list[str]:
+    """Return the ids of the papers that a text names, as an id, an alias or an identifier.
+
+    Only an identifier can name more than one; of these at most 20.
+    """
     raw = raw_connection(connection)
     # No name holds U+0000 or half a surrogate pair, and SQLite cannot be asked for the latter.
     if "\0" in text or _SURROGATE.search(text):
-        return None
+        return []
     row = raw.execute("SELECT id FROM papers WHERE id = ?", (text,)).fetchone()
     row = row or raw.execute(BY_ALIAS_SQL, (text,)).fetchone()
     if row:
-        return str(row[0])
+        return [str(row[0])]
     found = detect(text)
-    if found is None:
-        return None
-    return by_identifier(connection, found.scheme, found.value)
+    return [] if found is None else _identified(connection, found.scheme, found.value)
 
 
 def by_identifier(connection: Connection, scheme: str, value: str) -> str | None:
     """Return the id of the only paper with this identifier, None where there is none or two."""
+    found = _identified(connection, scheme, value)
+    return found[0] if len(found) == 1 else None
+
+
+def _identified(connection: Connection, scheme: str, value: str) -> list[str]:
     raw = raw_connection(connection)
     rows = raw.execute(BY_IDENTIFIER_SQL, (scheme, normalise(scheme, value))).fetchall()
     if not rows:
-        rows = raw.execute(BY_ALIAS_SQL, (f"{scheme}:{value}",)).fetchall()
-    return str(rows[0][0]) if len(rows) == 1 else None
+        # A merged paper keeps its name where another record's identifier has taken the place.
+        rows = raw.execute(BY_NAME_SQL, {"name": f"{scheme}:{value}"}).fetchall()
+    return [str(paper_id) for (paper_id,) in rows]
+
+
+def is_taken(connection: Connection, name: str) -> bool:
+    """Whether a name, such as "doi:10.1000/x", is one that `resolve` finds a paper by."""
+    if raw_connection(connection).execute(BY_NAME_SQL, {"name": name}).fetchone():
+        return True
+    scheme, colon, value = name.partition(":")
+    return bool(colon and scheme in SCHEMES and _identified(connection, scheme, value))
 
 
 def naming(connection: Connection, names: Iterable[str]) -> list[str]:

@@ -112,6 +112,17 @@ not_duplicates: Final = _table(
     rowid=False,
 )
 
+version_pairs: Final = _table(
+    "version_pairs",
+    "Preprints and what was published of them, where both are papers of the store.",
+    _doc("the preprint", name="preprint_doc"),
+    _doc("the published version", name="published_doc"),
+    _text("reason", "how that is known: an identifier, the titles, or a record that says so"),
+    CheckConstraint("preprint_doc <> published_doc", name="two_papers"),
+    rowid=False,
+)
+Index(None, version_pairs.c.published_doc)
+
 citation_keys: Final = _table(
     "citation_keys",
     "The key under which a paper is cited; made at its first export, never changed.",

@@ -38,6 +38,12 @@ SELECT a.alias, p.id AS paper_id
 FROM paper_aliases a
 JOIN papers p ON p.doc = a.doc
 """,
+    "paper_versions": """
+SELECT preprint.id AS preprint_id, published.id AS published_id, v.reason
+FROM version_pairs v
+JOIN papers preprint ON preprint.doc = v.preprint_doc
+JOIN papers published ON published.doc = v.published_doc
+""",
     "citations": """
 SELECT citing.id AS citing_id, cited.id AS cited_id, e.asserted_by
 FROM citation_edges e
@@ -138,6 +144,11 @@ VIEW_COLUMNS: Final[dict[str, dict[str, str]]] = {
     "aliases": {
         "alias": "another name of the paper",
         "paper_id": "the paper",
+    },
+    "paper_versions": {
+        "preprint_id": "the preprint",
+        "published_id": "what was published of it",
+        "reason": "an identifier of both, how the titles agree, or relation: a record says so",
     },
     "citations": {
         "citing_id": "the paper that cites",

@@ -1,8 +1,8 @@
 """The groups of records that are one work, among many, without comparing all with all.
 
-Records are compared only within blocks: the same identifier; the same folded title; the same few
-letters of the title with the same first author or year. A block is bounded, so that a thousand
-editorials do not cost half a million comparisons.
+Records are compared only within blocks: the same identifier, or one that the other names as a
+version of its; the same folded title; the same few letters of the title and of the first author. A
+block is bounded, so that a thousand editorials do not cost half a million comparisons.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class Link:
 def blocks_of(work: Work) -> Iterator[tuple[str, ...]]:
     """Yield the names of the blocks that a record is in."""
     for scheme, value in work.identifiers.items():
-        yield ("id", scheme, value)
+        yield ("id", f"{scheme}:{value}")
+    for name in (*work.preprints, *work.published):
+        yield ("id", name)
     title = work.title_key
     if not title:
         return
@@ -41,11 +43,11 @@ def blocks_of(work: Work) -> Iterator[tuple[str, ...]]:
             yield ("title", title, work.family[:3])
         return
     yield ("title", title)
-    # Slips of the pen spare either the beginning or the end of a title, mostly.
-    years = ("",) if work.year is None else (str(work.year // 2), str((work.year + 1) // 2))
-    for year in years:
-        yield ("start", title[:12], year)
-        yield ("end", title[-12:], year)
+    # Slips of the pen spare either the beginning or the end of a title, mostly; and titles that
+    # differ are compared only where both authors are known.
+    if work.family:
+        yield ("start", title[:12], work.family[:3])
+        yield ("end", title[-12:], work.family[:3])
 
 
 def links(works: Iterable[Work]) -> Iterator[Link]:

@@ -1,8 +1,9 @@
 """One paper out of several records of it: field by field, and from which record each value is.
 
-The fullest record speaks first; the others fill what it lacks. Nothing is averaged: authors,
-keywords and the like are taken whole from one record. Identifiers, references and citations are
-those of all records.
+The fullest record speaks first; the others fill what it lacks. A record of a preprint speaks after
+those of what was published, so that nobody cites the journal with the preprint's year. Nothing is
+averaged: authors, keywords and the like are taken whole from one record. Identifiers, references
+and citations are those of all records.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from litstore.dedupe.works import speaks_of_preprint
 from litstore.paper import Paper
 
 _WEIGHTS: Final = (("abstract", 10), ("identifiers", 4), ("authors", 3), ("title", 3), ("venue", 1))
 _TEXTS: Final = ("title", "abstract", "authors", "source", "venue", "type", "url")
 _WITH_AUTHORS: Final = ("names", "authors_truncated")
 _ALWAYS: Final = ("retracted",)
+_JOINED: Final = ("preprints", "published_as")
 
 
 def completeness(paper: Paper) -> int:
@@ -30,11 +33,16 @@ def merge(
     """Return the paper that these records make, and the name of the record behind each value.
 
     records: name and paper of each, in order of arrival, one at least. first_wins: the first record
-    speaks first however little it tells, as one does that named the paper itself.
+    speaks first however little it tells, as one does that named the paper itself; but not for a
+    preprint before what was published of it.
     """
-    head = list(records[:1]) if first_wins else []
-    rest = records[1:] if first_wins else records
-    ordered = head + sorted(rest, key=lambda record: -completeness(record[1]))
+    preprints = {name for name, paper in records if speaks_of_preprint(paper)}
+    own = records[0][0] if first_wins else None
+    if own in preprints and len(preprints) < len(records):
+        own = None
+    ordered = sorted(
+        records, key=lambda one: (one[0] != own, one[0] in preprints, -completeness(one[1]))
+    )
     values: dict[str, Any] = {}
     origin: dict[str, str] = {}
     for field in _TEXTS:
@@ -77,4 +85,6 @@ def _extra(
                 extra[key], origin[f"extra.{key}"] = value, name
             elif key in _ALWAYS and value:
                 extra[key] = value
+            elif key in _JOINED and isinstance(value, list) and isinstance(extra.get(key), list):
+                extra[key] = list(dict.fromkeys([*extra[key], *value]))
     return extra

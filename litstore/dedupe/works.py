@@ -27,6 +27,9 @@ _SPELT_OUT: Final = {
     "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
     "eight": "8", "nine": "9", "ten": "10",
 }  # fmt: skip
+NOBODY: Final = frozenset(("anonymous", "anon", "unknown"))
+"""Family names of authors that are not told."""
+
 _COUNTED: Final = frozenset(
     ("part", "phase", "volume", "vol", "chapter", "study", "paper", "stage")
 )
@@ -49,7 +52,10 @@ class Work:
 
     words: of the title, folded (no case, accents, markup). numbers: the words that count, of which
     not one may differ (digits, roman numerals, single letters). marks: erratum, reply, ... family:
-    of the first author, folded. pages: the first page. preprint: whether it is one.
+    of the first author, folded; other_family: another reading of the name, "" for none. pages: the
+    first page. preprint: whether it is one. preprints,
+    published: names ("doi:…") of other works that the record says are its preprints, or were
+    published of it.
     """
 
     key: str
@@ -63,6 +69,9 @@ class Work:
     pages: str
     venue: str
     preprint: bool
+    preprints: tuple[str, ...] = ()
+    published: tuple[str, ...] = ()
+    other_family: str = ""
 
     @property
     def title_key(self) -> str:
@@ -74,6 +83,7 @@ def of_paper(paper: Paper, key: str | None = None) -> Work:
     """Return what is known of a paper; key: what to call it, its id by default."""
     words = fold(paper.title)
     extra = paper.extra
+    family, other_family = _family(paper)
     known = {s: v for s in EXACT_SCHEMES if (v := paper.identifiers.get(s))}
     if "arxiv" in known:
         known["arxiv"] = ids.split_version(known["arxiv"])[0]
@@ -83,13 +93,20 @@ def of_paper(paper: Paper, key: str | None = None) -> Work:
         numbers=numbers(words),
         marks=marks(words),
         year=paper.year,
-        family=_family(paper),
+        family=family,
+        other_family=other_family,
         identifiers=known,
         volume=_first_number(extra.get("volume")),
         pages=_first_number(extra.get("pages") or extra.get("article_number")),
         venue="".join(fold(paper.venue or "")),
-        preprint=is_preprint(paper.type, known),
+        preprint=is_preprint(paper),
+        preprints=_names(extra.get("preprints")),
+        published=_names(extra.get("published_as")),
     )
+
+
+def _names(value: object) -> tuple[str, ...]:
+    return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
 
 
 @lru_cache(maxsize=4096)
@@ -139,37 +156,62 @@ def marks(words: tuple[str, ...]) -> frozenset[str]:
     return frozenset(_MARKS[word] for word in words if word in _MARKS)
 
 
-def is_preprint(kind: str | None, identifiers: Mapping[str, str]) -> bool:
-    """Whether a record is of a preprint: by its DOI, its type, or an arXiv number alone."""
-    doi = identifiers.get("doi", "")
-    if doi.startswith(_PREPRINT_DOIS):
+def is_preprint(paper: Paper) -> bool:
+    """Whether a record is of a preprint: by its DOI; without one by where it stands.
+
+    An arXiv number alone makes none, since published papers have one too: a preprint has no
+    journal, or a journal that is a preprint server.
+    """
+    if doi := paper.identifiers.get("doi"):
+        return ids.is_preprint_doi(doi)
+    if paper.type == "preprint" or ids.names_preprint_server(paper.venue or ""):
         return True
-    return not doi and (kind in ("article", "preprint") or "arxiv" in identifiers)
+    return "arxiv" in paper.identifiers and not stands_in_journal(paper)
 
 
-_PREPRINT_DOIS: Final = (
-    "10.48550/", "10.1101/", "10.21203/", "10.26434/", "10.31219/", "10.31234/", "10.20944/",
-    "10.2139/", "10.36227/", "10.31235/", "10.22541/", "10.31224/", "10.35542/", "10.31223/",
-)  # fmt: skip
+def speaks_of_preprint(paper: Paper) -> bool:
+    """Whether what a record says (year, kind, address) is said of a preprint.
+
+    arXiv's own records are such, though many have the DOI of what was published later.
+    """
+    of_arxiv = paper.type == "article" and "arxiv" in paper.identifiers
+    return is_preprint(paper) or (of_arxiv and not stands_in_journal(paper))
 
 
-def _family(paper: Paper) -> str:
-    """The last name of the first author, without particles: "van der Berg" is "berg"."""
+def stands_in_journal(paper: Paper) -> bool:
+    """Whether a record tells where the work was published, other than on a preprint server."""
+    if paper.venue:
+        return not ids.names_preprint_server(paper.venue)
+    return bool(paper.extra.get("volume") or paper.extra.get("pages"))
+
+
+def _family(paper: Paper) -> tuple[str, str]:
+    """The last name of the first author, without particles: "van der Berg" is "berg".
+
+    The second is another reading where the name does not tell: "Kai LI" is Li, or Kai with initials
+    as "Berg JA" is.
+    """
     names = paper.extra.get("names")
     if isinstance(names, list) and names and isinstance(names[0], Mapping):
         first = names[0].get("family") or names[0].get("literal") or ""
-        words = fold(first if isinstance(first, str) else "")
-    elif paper.authors:
-        name = paper.authors[0]
-        before, comma, _ = name.partition(",")
-        words = fold(before if comma else name)
-        if not comma and len(words) > 1:
-            # "Berg J" puts the initials last, "Jan Berg" the family name.
-            words = words[:-1] if len(words[-1]) <= 2 < len(words[0]) else words[-1:]
-    else:
-        return ""
-    kept = [word for word in words if word not in _PARTICLES]
-    return "".join(kept or words)
+        return _bare(fold(first if isinstance(first, str) else "")), ""
+    if not paper.authors:
+        return "", ""
+    before, comma, _ = paper.authors[0].partition(",")
+    words = fold(before)
+    if comma or len(words) < 2:
+        return _bare(words), ""
+    last = "".join(char for char in before.split()[-1] if char.isalpha())
+    # "Berg J" puts the initials last, "Jan Berg" and "Tao Xu" the family name.
+    if len(words[-1]) == 1 < len(words[0]):
+        return _bare(words[:-1]), ""
+    if last.isupper() and len(words[-1]) <= 3 and not before.isupper() and len(words[0]) > 1:
+        return _bare(words[:-1]), words[-1]
+    return _bare(words[-1:]), ""
+
+
+def _bare(words: tuple[str, ...]) -> str:
+    return "".join([word for word in words if word not in _PARTICLES] or words)
 
 
 def _first_number(value: object) -> str:

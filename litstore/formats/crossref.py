@@ -33,6 +33,9 @@ TYPES: Final = {
 }  # fmt: skip
 """Crossref's type to CSL type."""
 
+RELATIONS: Final = (("has-preprint", "preprints"), ("is-preprint-of", "published_as"))
+"""Crossref's relation to the name that the other version has in `Paper.extra`."""
+
 _MARKS: Final = frozenset(
     ("indexed", "deposited", "is-referenced-by-count", "reference-count", "member", "prefix")
 )
@@ -65,6 +68,10 @@ def record(item: Mapping[str, Any], raw: str, line: int) -> Record:
         probe = Draft()
         if probe.identify("doi", as_text(as_mapping(reference).get("DOI"))):
             draft.references.append(f"doi:{probe.identifiers['doi']}")
+    relations = as_mapping(item.get("relation"))
+    for theirs, ours in RELATIONS:
+        for other in map(as_mapping, as_list(relations.get(theirs))):
+            draft.relate(ours, as_text(other.get("id-type")).lower(), as_text(other.get("id")))
     _details(item, draft)
     if draft.is_empty():
         raise RecordError("nothing in the record names a work: no title, author or identifier")

@@ -13,7 +13,6 @@ import json
 import os
 import stat
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -24,6 +23,7 @@ import msgspec
 
 from litstore.errors import InputError, RecordError
 from litstore.fields import shown
+from litstore.formats import gzipped
 from litstore.paper import Paper
 
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
@@ -33,13 +33,9 @@ STDIN_NAME: Final = "<stdin>"
 """What stands for standard input in the place of a file name."""
 
 _CHUNK_BYTES: Final = 256 * 1024
-_PIECE_BYTES: Final = 1024 * 1024
-_GZIP_MAGIC: Final = b"\x1f\x8b"
-_GZIP_WINDOW: Final = 31  # zlib's way to say: a gzip header and checksum, the largest window
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
 _LONGEST_MAGIC: Final = 6
 
-_AGAIN: Final = "the papers before it are read, fetch the file again for the rest"
 _ARRAY: Final = "a JSON array, but one object a line is expected; convert it with jq -c '.[]'"
 _ONE_A_LINE: Final = "one whole object a line is expected, as jq -c . writes it"
 _TOO_LONG: Final = f"longer than {MAX_LINE_BYTES // 1024**2} MiB; is this really one object a line?"
@@ -140,13 +136,15 @@ def read(
     """
     number = 0
     try:
-        for number, line in enumerate(_lines(_unpacked(_chunks(source, name, on_bytes))), start=1):
+        for number, line in enumerate(
+            _lines(_unpacked(_chunks(source, name, on_bytes), name)), start=1
+        ):
             if line is None:
                 yield RecordError(_TOO_LONG, source=name, line=number)
             elif line and not line.isspace():
                 yield _paper(line, name, number)
-    except _BadStreamError as error:
-        yield RecordError(str(error), source=name, line=number + 1)
+    except RecordError as error:
+        yield RecordError(error.reason, source=name, line=number + 1)
 
 
 def objects(
@@ -167,10 +165,6 @@ def objects(
                 yield RecordError(error.reason, source=name, line=number)
 
 
-class _BadStreamError(Exception):
-    """The rest of the source cannot be turned into lines; the text says why."""
-
-
 def _chunks(source: BinaryIO, name: str, on_bytes: Callable[[int], None] | None) -> Iterator[bytes]:
     # read1 gives what a pipe holds by now; read would wait until the chunk is full.
     read_some: Callable[[int], bytes | None] = getattr(source, "read1", source.read)
@@ -186,15 +180,15 @@ def _chunks(source: BinaryIO, name: str, on_bytes: Callable[[int], None] | None)
         yield chunk
 
 
-def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _unpacked(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
     """Yield the text of a source, without gzip and byte order mark."""
     head = _head(chunks)
-    if head.startswith(_GZIP_MAGIC):
-        chunks = _gunzipped(chain([head], chunks))
+    if head.startswith(gzipped.MAGIC):
+        chunks = gzipped.unpacked(chain([head], chunks), name=name)
         head = _head(chunks)
     for magic, kind, command in _FOREIGN:
         if head.startswith(magic):
-            raise _BadStreamError(f"the file is {kind}; convert it with `{command}`")
+            raise RecordError(f"the file is {kind}; convert it with `{command}`")
     yield head.removeprefix(_UTF8_BOM)
     yield from chunks
 
@@ -205,50 +199,6 @@ def _head(chunks: Iterator[bytes]) -> bytes:
     while len(head) < _LONGEST_MAGIC and (chunk := next(chunks, None)) is not None:
         head += chunk
     return head
-
-
-def _gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Unpack the members of a gzip stream, _PIECE_BYTES at most at a time.
-
-    Raises _BadStreamError where the stream is cut or damaged, after all that could be unpacked.
-    """
-    inflate = zlib.decompressobj(_GZIP_WINDOW)
-    for chunk in chunks:
-        more_to_come = False
-        while chunk or more_to_come:
-            if inflate.eof:
-                chunk = chunk.lstrip(b"\0")  # noqa: PLW2901  (padding, as on tapes)
-                if not chunk:
-                    break
-                inflate = zlib.decompressobj(_GZIP_WINDOW)
-            before = inflate.copy()
-            try:
-                piece = inflate.decompress(chunk, _PIECE_BYTES)
-            except zlib.error as error:
-                yield _salvaged(before, chunk)
-                what = str(error).rpartition(": ")[2]
-                raise _BadStreamError(f"the gzip stream is damaged ({what}); {_AGAIN}") from None
-            yield piece
-            more_to_come = len(piece) == _PIECE_BYTES
-            chunk = inflate.unused_data if inflate.eof else inflate.unconsumed_tail  # noqa: PLW2901
-    if not inflate.eof:
-        raise _BadStreamError(f"the gzip stream ends early; {_AGAIN}")
-
-
-def _salvaged(inflate: zlib._Decompress, chunk: bytes) -> bytes:
-    """Unpack what stands before the damage in `chunk`, by bisection."""
-    pieces = []
-    step = len(chunk)
-    while step:
-        trial = inflate.copy()
-        try:
-            pieces.append(trial.decompress(chunk[:step]))
-        except zlib.error:
-            step //= 2
-            continue
-        inflate, chunk = trial, chunk[step:]
-        step = min(step, len(chunk))
-    return b"".join(pieces)
 
 
 class _Line:
@@ -286,7 +236,7 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes | None]:
             for piece in others:
                 yield line.take()
                 line.add(piece)
-    except _BadStreamError:
+    except RecordError:
         last = line.take()
         if last and _is_object(last):
             yield last

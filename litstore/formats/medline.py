@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from litstore.formats.record import Draft, page_range
-from litstore.identifiers import find_doi
+from litstore.identifiers import find_doi, is_preprint_doi, names_preprint_server
 
 _TYPES: Final = (
     ("preprint", "article"),
@@ -18,6 +18,9 @@ _TYPES: Final = (
     ("academic dissertation", "thesis"),
     ("newspaper article", "article-newspaper"),
 )
+UPDATES: Final = {"UpdateIn": "published_as", "UpdateOf": "preprints"}
+"""Kind of notice, in XML, to what the other version is called in `Paper.extra`."""
+
 _ARTICLE_ID: Final = re.compile(r"(.*?)\s*\[(doi|pii|pmc|pmcid|bookaccession)\]\s*\Z", re.DOTALL)
 
 
@@ -30,6 +33,24 @@ def csl_type(publication_types: Iterable[str]) -> str:
 def is_retracted(publication_types: Iterable[str]) -> bool:
     """Whether a publication type says that the work was retracted (not that it retracts one)."""
     return any(text.strip().lower() == "retracted publication" for text in publication_types)
+
+
+def relate(
+    draft: Draft, relation: str, source: str, pmid: str, publication_types: Iterable[str]
+) -> None:
+    """Take a notice that a record is an update, where it is one between a preprint and its paper.
+
+    relation: "published_as" for "update in", "preprints" for "update of". source: the other one in
+    words, DOI included. Reviews are updated too, by other works.
+    """
+    doi = find_doi(source) or ""
+    if relation == "published_as":
+        between = any(text.strip().lower() == "preprint" for text in publication_types)
+    else:
+        between = is_preprint_doi(doi) or names_preprint_server(source)
+    if between:
+        draft.relate(relation, "doi", doi)
+        draft.relate(relation, "pmid", pmid)
 
 
 def without_brackets(title: str) -> str:

@@ -145,6 +145,10 @@ def _details(block: Block, draft: Draft) -> None:
     draft.put("keywords", text_list(markup.plain(word) for word in words))
     if medline.is_retracted(block.all("PT")) or block.all("RIN"):
         draft.extra["retracted"] = True
+    for tag, relation in (("UIN", "published_as"), ("UOF", "preprints")):
+        for text in block.all(tag):
+            pmid = re.search(r"PMID: ?([0-9]+)", text)
+            medline.relate(draft, relation, text, pmid[1] if pmid else "", block.all("PT"))
     if not draft.extra.get("pages"):
         numbers = [text for text in block.all("LID", "AID") if "[pii]" in text]
         if numbers and not page_range(block.first("PG")):

@@ -18,6 +18,7 @@ from litstore.formats.record import (
     page_range,
     text_list,
 )
+from litstore.identifiers import arxiv_of_doi, find_doi, is_preprint_doi
 
 NAME: Final = "openalex"
 
@@ -114,7 +115,21 @@ def _place(item: Mapping[str, Any], draft: Draft) -> None:
     draft.put(
         "pages", page_range(as_text(biblio.get("first_page")), as_text(biblio.get("last_page")))
     )
-    for place in as_list(item.get("locations")):
-        address = as_text(as_mapping(place).get("landing_page_url"))
-        if "arxiv.org/abs/" in address:
-            draft.identify("arxiv", address)
+    for place in map(as_mapping, as_list(item.get("locations"))):
+        _other_place(place, draft)
+
+
+def _other_place(place: Mapping[str, Any], draft: Draft) -> None:
+    """What another place of the work tells: OpenAlex joins versions into one work."""
+    address = as_text(place.get("landing_page_url"))
+    if "arxiv.org/abs/" in address:
+        draft.identify("arxiv", address)
+    doi = find_doi(address) if "doi.org/" in address else None
+    if doi is None or doi == draft.identifiers.get("doi"):
+        return
+    if (arxiv := arxiv_of_doi(doi)) and draft.identifiers.get("arxiv") in (None, arxiv):
+        draft.identify("arxiv", arxiv)
+        return
+    own = is_preprint_doi(draft.identifiers.get("doi", ""))
+    if own != is_preprint_doi(doi) and place.get("version") != "acceptedVersion":
+        draft.relate("published_as" if own else "preprints", "doi", doi)

@@ -99,6 +99,10 @@ def _article_details(root: Element, citation: Element, article: Element, draft: 
     notices = citation.findall("CommentsCorrectionsList/CommentsCorrections")
     if medline.is_retracted(kinds) or any(n.get("RefType") == "RetractionIn" for n in notices):
         draft.extra["retracted"] = True
+    for notice in notices:
+        if relation := medline.UPDATES.get(notice.get("RefType", "")):
+            source, pmid = find_text(notice, "RefSource"), find_text(notice, "PMID")
+            medline.relate(draft, relation, source, pmid, kinds)
     for reference in root.findall("PubmedData/ReferenceList//Reference/ArticleIdList/ArticleId"):
         if reference.get("IdType") == "pubmed" and (pmid := text_of(reference)).isdigit():
             draft.references.append(f"pmid:{pmid}")

@@ -41,6 +41,8 @@ EXTRA: Final = {
     "note": "note",
     "genre": "kind of thesis or report, in words",
     "citation_key": "the key under which the user's own file has it",
+    "preprints": "names (doi:…, pmid:…) of the works that are preprints of it, as the record says",
+    "published_as": "names of the works that were published of it, a preprint, as the record says",
     "retracted": "true for a work that was retracted",
     "authors_truncated": "true where the record itself says that authors are missing",
 }
@@ -103,6 +105,20 @@ class Draft:
             value = line(value)
         if value not in (None, "", [], {}):
             self.extra.setdefault(name, value)
+
+    def relate(self, relation: str, scheme: str, value: object) -> None:
+        """Add the name of another version of the work, if it is valid and none of its own.
+
+        relation: "preprints" or "published_as", see EXTRA.
+        """
+        other = Draft()
+        if other.identify(scheme, value) and other.identifiers.items().isdisjoint(
+            self.identifiers.items()
+        ):
+            named = self.extra.setdefault(relation, [])
+            named += [
+                name for name in map(":".join, other.identifiers.items()) if name not in named
+            ]
 
     def is_empty(self) -> bool:
         """Whether there is nothing to know a paper by."""

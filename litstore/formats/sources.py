@@ -5,7 +5,7 @@ UTF-8 are known by how they look; a line that is not UTF-8 is read in the encodi
 to (GBK or windows-1252), whatever the file declares, so that one bad line does not cost the file.
 
 Archives are read as a stream and never extracted, so a name inside one is only ever printed. What
-unpacks to more than MAX_RATIO times its size is refused.
+unpacks to more than `gzipped.MAX_RATIO` times its size is refused.
 """
 
 from __future__ import annotations
@@ -24,18 +24,15 @@ from pathlib import Path
 from typing import IO, BinaryIO, Final
 
 from litstore.errors import InputError, RecordError
+from litstore.formats import gzipped
 
 STDIN_NAME: Final = "<stdin>"
-MAX_RATIO: Final = 200
-"""How many times its stored size a file may unpack to, above FREE_BYTES; text packs 20 times."""
-FREE_BYTES: Final = 64 * 1024 * 1024
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 MAX_MEMBERS: Final = 100_000
 """An archive of more files is refused."""
 
 _CHUNK_BYTES: Final = 256 * 1024
 _HEAD_BYTES: Final = 64 * 1024
-_GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZIP_MAGIC: Final = b"PK\x03\x04"
 _FOREIGN: Final = (
     (b"BZh", "compressed with bzip2", "bzip2 -d"),
@@ -129,8 +126,8 @@ def _opened(
     if head.startswith(_ZIP_MAGIC):
         yield from _members(file, name, head, chunks, on_bytes)
         return
-    if head.startswith(_GZIP_MAGIC):
-        head, chunks = _peek(_gunzipped(chunks, name))
+    if head.startswith(gzipped.MAGIC):
+        head, chunks = _peek(gzipped.unpacked(chunks, name=name))
     for magic, kind, command in _FOREIGN:
         if head.startswith(magic):
             yield RecordError(f"the file is {kind}; convert it with `{command}`", source=name)
@@ -178,47 +175,6 @@ def _failing(error: RecordError) -> Iterator[bytes]:
     raise error
 
 
-def _gunzipped(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Unpack gzip members; RecordError where they are damaged, cut, or unpack too far."""
-    inflate = zlib.decompressobj(31)  # 31: a gzip header and checksum, the largest window
-    packed = unpacked = 0
-    for chunk in chunks:
-        packed += len(chunk)
-        while chunk:
-            if inflate.eof:
-                chunk = chunk.lstrip(b"\0")  # noqa: PLW2901 (padding, as on tapes)
-                if not chunk:
-                    break
-                inflate = zlib.decompressobj(31)
-            try:
-                piece = inflate.decompress(chunk, _CHUNK_BYTES)
-            except zlib.error as error:
-                what = str(error).rpartition(": ")[2]
-                raise RecordError(
-                    f"the gzip stream is damaged ({what}); what stands before it is read",
-                    source=name,
-                ) from None
-            unpacked += len(piece)
-            _check_ratio(packed, unpacked, name)
-            yield piece
-            chunk = inflate.unused_data if inflate.eof else inflate.unconsumed_tail  # noqa: PLW2901
-            while not chunk and len(piece) == _CHUNK_BYTES and not inflate.eof:
-                piece = inflate.decompress(b"", _CHUNK_BYTES)
-                unpacked += len(piece)
-                _check_ratio(packed, unpacked, name)
-                yield piece
-    if not inflate.eof:
-        raise RecordError("the gzip stream ends early; what stands before it is read", source=name)
-
-
-def _check_ratio(packed: int, unpacked: int, name: str) -> None:
-    if unpacked > FREE_BYTES and unpacked > MAX_RATIO * packed:
-        raise RecordError(
-            f"it unpacks to more than {MAX_RATIO} times its size, which no text does; refused",
-            source=name,
-        )
-
-
 def _members(
     file: BinaryIO,
     name: str,
@@ -249,18 +205,16 @@ def _members(
         if info.flag_bits & 1:
             yield RecordError("encrypted; unpack it first", source=label)
             continue
-        if info.file_size > FREE_BYTES and info.file_size > MAX_RATIO * info.compress_size:
-            yield RecordError(
-                f"it unpacks to more than {MAX_RATIO} times its size, which no text does; refused",
-                source=label,
-            )
-            continue
         total += info.file_size
-        if total > FREE_BYTES and total > MAX_RATIO * size:
-            yield RecordError(
-                f"it unpacks to more than {MAX_RATIO} times its size, which no text does; refused",
-                source=name,
-            )
+        try:
+            gzipped.check_ratio(info.compress_size, info.file_size, name=label)
+        except RecordError as error:
+            yield error
+            continue
+        try:
+            gzipped.check_ratio(size, total, name=name)
+        except RecordError as error:
+            yield error
             return
         yield from _member(archive, info, label)
 
@@ -275,8 +229,8 @@ def _member(
         return
     with member:
         head, chunks = _peek(_unzipped(member, label))
-        if head.startswith(_GZIP_MAGIC):
-            head, chunks = _peek(_gunzipped(chunks, label))
+        if head.startswith(gzipped.MAGIC):
+            head, chunks = _peek(gzipped.unpacked(chunks, name=label))
         if head.startswith(_ZIP_MAGIC):
             yield RecordError("an archive inside an archive; unpack it first", source=label)
             return

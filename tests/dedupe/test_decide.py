@@ -88,6 +88,10 @@ SAME = [
     (work(author="Müller, Jürgen"), work(author="J. Muller"), "title, year, author"),
     (work(author="Jan van der Berg"), work(author="Berg J"), "title, year, author"),
     (work(), work("The <i>swimming</i> depth of herring in northern waters [German]"), "title, year, author"),
+    (work(author="Tao Xu"), work(author="Xu, T."), "title, year, author"),
+    (work(author="Kai LI"), work(author="Li, Kai"), "title, year, author"),
+    (work(author="Kai LI"), work(author="Kai, L. I."), "title, year, author"),
+    (work(author="Anonymous"), work(), "title, year, author"),
     (work(), work(year=None), "title, year, author"),
     (work(), work(author=""), "title, year, author"),
     (work(), work("The swiming depth of herrings in northern waters"), "similar title, year, author"),
@@ -163,10 +167,10 @@ def test_comparing_is_symmetric(one: str, other: str) -> None:
 
 def test_a_thousand_editorials_cost_no_million_comparisons() -> None:
     """Blocks are bounded."""
-    started = time.monotonic()
+    started = time.process_time()
     many = [work("Editorial", 2000 + n % 20, f"Author{n}", key=str(n)) for n in range(1500)]
     assert clusters.find(many) == []
-    assert time.monotonic() - started < 30
+    assert time.process_time() - started < 30
 
 
 def first_author(raw: str) -> str:

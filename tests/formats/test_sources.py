@@ -2,6 +2,7 @@
 """Files, folders, archives, encodings; and what is meant to do harm."""
 
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litstore.errors import RecordError
-from litstore.formats import reading, sources
+from litstore.formats import jsonl, reading, sources
 from litstore.formats.reading import read_records
 from litstore.formats.record import MAX_RECORD_BYTES, Record
 
@@ -153,6 +154,36 @@ class TestArchives:
         assert "refused" in reason or "more than 16 MiB" in reason
         assert peak < 5 * MAX_RECORD_BYTES
 
+    def test_a_bomb_behind_papers(self, tmp_path: Path) -> None:
+        """The papers stand; the bomb is not unpacked, not even the chunk it is damaged in."""
+        good = b"".join(b'{"id": "%d", "title": "T"}\n' % n for n in range(99))
+        bomb = gzip.compress(good + b" " * 80_000_000)
+        for content in (bomb, bomb[:-20_000] + b"\xff" * 20_000):
+            tracemalloc.start()
+            found = list(read_records(write(tmp_path / "a.jsonl", content)))
+            peak = tracemalloc.get_traced_memory()[1]
+            with jsonl.open_papers(str(tmp_path / "a.jsonl")) as papers:
+                same = [item for item in papers if not isinstance(item, RecordError)]
+            tracemalloc.stop()
+            assert len(titles(found)) == len(same) == 99
+            assert peak < 5 * MAX_RECORD_BYTES
+
+    @pytest.mark.parametrize("at", [0.25, 0.5, 0.9])
+    def test_records_before_the_damage(self, tmp_path: Path, at: float) -> None:
+        """Are read to the last one, within the chunk that holds the damage too."""
+        rows = [
+            f'{{"id": "{n}", "title": "{hashlib.sha256(b"%d" % n).hexdigest()}"}}'
+            for n in range(9_000)
+        ]
+        content = bytearray(gzip.compress("\n".join(rows).encode()))
+        middle = int(len(content) * at)
+        content[middle : middle + 50] = b"\xff" * 50
+        found = list(read_records(write(tmp_path / "a.jsonl", bytes(content))))
+        n_before = int(0.95 * at * len(rows))
+        assert titles(found)[:n_before] == [json.loads(row)["title"] for row in rows[:n_before]]
+        assert len(titles(found)) < len(rows)
+        assert "the gzip stream is damaged" in reasons(found)[-1]
+
 
 LAUGHS = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;">]>
 <PubmedArticleSet><PubmedArticle><a>&lol2;</a></PubmedArticle></PubmedArticleSet>"""
@@ -185,28 +216,28 @@ class TestSize:
         finally:
             tracemalloc.stop()
 
-    def test_an_array_of_thirty_megabytes_in_one_line(self, tmp_path: Path) -> None:
+    def test_an_array_of_two_hundred_megabytes_in_one_line(self, tmp_path: Path) -> None:
         """Its items come one by one."""
         path = tmp_path / "a.json"
         item = json.dumps({"id": "x", "title": "T", "abstract": "y" * 1_000_000})
         with path.open("w") as file:
             file.write("[" + item)
-            for _ in range(29):
+            for _ in range(199):
                 file.write("," + item)
             file.write("]")
         tracemalloc.start()
         n = sum(isinstance(record, Record) for record in read_records(str(path)))
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert n == 30
+        assert n == 200
         assert peak < 20_000_000
 
-    def test_one_object_of_a_hundred_megabytes(self, tmp_path: Path) -> None:
+    def test_one_object_of_two_hundred_megabytes(self, tmp_path: Path) -> None:
         """One clear error; nothing of it is held."""
         path = tmp_path / "a.json"
         with path.open("w") as file:
             file.write('{"id": "x", "title": "')
-            for _ in range(100):
+            for _ in range(200):
                 file.write("y" * 1_000_000)
             file.write('"}')
         found, peak = self.records(str(path))

@@ -30,7 +30,13 @@ from litstore.apps.cli.commands import (
 )
 from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
 from litstore.database.engine import MEMORY
-from litstore.errors import ConfigError, InputError, RecordError
+from litstore.errors import (
+    AmbiguousPaperError,
+    ConfigError,
+    InputError,
+    RecordError,
+    UnknownPaperError,
+)
 from litstore.fields import counted
 from litstore.formats import reading, sources
 from litstore.formats import table as table_format
@@ -107,13 +113,15 @@ def progress(total: float | None) -> Iterator[Bar]:
               help="For tables, e.g. title=Document Title,year=PY.")  # fmt: skip
 @click.option("--dedupe/--no-dedupe", default=None,
               help="Find records of one work. [default: unless they have ids]")  # fmt: skip
+@click.option("--collapse-preprints", is_flag=True,
+              help="Merge preprints with what was published of them.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Only tell what would happen.")
 @profile_option("What a new store is built for; one that is there must have its recipe.")
 @db_option
 @json_option
 def load(
     files: tuple[str, ...], kind: str | None, columns: str | None, dedupe: bool | None,
-    dry_run: bool, profile: str | None, db: str | None, as_json: bool,
+    collapse_preprints: bool, dry_run: bool, profile: str | None, db: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Load papers from files, folders and patterns, of any format, also .gz and .zip.
 
@@ -124,15 +132,19 @@ def load(
     The content tells the format: JSON Lines, BibTeX, RIS, PubMed (NBIB, XML), EndNote, Web of
     Science, CSL-JSON, CSV, arXiv, Crossref, OpenAlex, Semantic Scholar. "-" is stdin. Records that
     bring no id of their own are compared with those that are there, and one more record of a known
-    paper is merged into it (see litstore duplicates). Loading a file again changes nothing. Bad
-    records are named and the rest is loaded (exit code 4).
+    paper is merged into it (see litstore duplicates); a preprint and its published version stay
+    two papers that know of each other, or with --collapse-preprints become one. Loading a file
+    again changes nothing. Bad records are named and the rest is loaded (exit code 4).
     """
     started = time.monotonic()
     names = sources.expand(list(files))
     if not any(name == "-" or Path(name).exists() for name in names):
         # Nothing to load: a misspelt name must not leave an empty store behind.
         raise InputError(f"cannot read {', '.join(names)}: no such file", source=names[0])
-    how = _How(kind, table_format.parse_columns(columns) if columns else None, dedupe)
+    if collapse_preprints and dedupe is False:
+        raise ConfigError("--collapse-preprints compares records, --no-dedupe does not")
+    parsed = table_format.parse_columns(columns) if columns else None
+    how = _How(kind, parsed, True if collapse_preprints else dedupe, collapse_preprints)
     path = db or default_path()
     if path == MEMORY:
         raise ConfigError("a store in memory would be gone when this command ends; name a file")
@@ -160,6 +172,7 @@ class _How:
     kind: str | None
     columns: dict[str, str] | None
     dedupe: bool | None
+    collapse_preprints: bool
 
     def records(self, name: str, *, on_bytes: Callable[[int], None] | None = None) -> Records:
         """The records of one file."""
@@ -198,7 +211,7 @@ def _load_files(
 ) -> tuple[list[tuple[str, LoadReport]], list[InputError]]:
     reports: list[tuple[str, LoadReport]] = []
     failures: list[InputError] = []
-    intake = store.intake(dedupe=how.dedupe is not False)
+    intake = store.intake(dedupe=how.dedupe is not False, collapse_preprints=how.collapse_preprints)
     for name in names:
         before = sum(report.read for _, report in reports)
         running = LoadReport()
@@ -305,7 +318,7 @@ def _passed(records: Records, on_records: Callable[[int], None]) -> Records:
     on_records(at % COUNTED)
 
 
-COUNTS = ("read", "new", "updated", "merged", "unchanged", "failed", "odd_years")
+COUNTS = ("read", "new", "updated", "merged", "unchanged", "failed", "odd_years", "linked")
 
 
 def _print_load(
@@ -339,6 +352,9 @@ def _print_load(
     if total["odd_years"]:
         papers = counted(total["odd_years"], "paper")
         note(f"no plausible year in {papers}; what stands there is kept in extra")
+    if total["linked"]:
+        preprints = counted(total["linked"], "preprint")
+        note(f"{preprints} linked with what was published; see: litstore duplicates versions")
     if changed:
         note(f"store: {printable(path)}")
     elif dry_run:
@@ -352,22 +368,33 @@ def _print_load(
 @db_option
 @json_option
 def delete(ids: tuple[str, ...], db: str | None, as_json: bool) -> int:
-    """Delete papers by id ("-" reads ids from stdin, one a line).
+    """Delete papers by id, or as litstore show finds them ("-" reads stdin, one a line).
 
     \b
-    Example:  litstore delete p001 p002
+    Example:  litstore delete p001 doi:10.1000/xyz
+
+    An id goes before another name that a paper had, and that before an identifier. Where several
+    papers have an identifier nothing is deleted, and they are named (exit code 3).
     """
     wanted = [line for line in read_stdin().splitlines() if line] if ids == ("-",) else list(ids)
+    known: dict[str, str] = {}
+    unknown: list[str] = []
     with litstore.open(db, create=False) as store:
-        deleted = store.delete(*wanted)
-    unknown = [paper_id for paper_id in dict.fromkeys(wanted) if paper_id not in set(deleted)]
+        for name in dict.fromkeys(wanted):
+            try:
+                known[name] = store.resolve(name)
+            except AmbiguousPaperError:
+                raise
+            except UnknownPaperError:
+                unknown.append(name)
+        deleted = store.delete(*known.values())
     if as_json:
-        errors = [{"id": paper_id, "message": "no such paper"} for paper_id in unknown]
+        errors = [{"id": name, "message": "no such paper"} for name in unknown]
         envelope("delete", deleted, status="partial" if unknown else "ok", errors=errors)
     else:
         say(f"{len(deleted):,} deleted")
-        for paper_id in unknown:
-            note(f"no paper has the id {printable(paper_id)}")
+        for name in unknown:
+            note(f"no paper has the id {printable(name)}")
     return NOT_FOUND if unknown else OK
 
 

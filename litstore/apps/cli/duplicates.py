@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 import litstore
 from litstore import duplicates as by_hand
 from litstore.apps.cli.commands import OK, db_option, json_option
-from litstore.apps.cli.output import envelope, note, say, table
+from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
 from litstore.fields import counted
 
 
@@ -36,6 +38,7 @@ def list_(possible: bool, db: str | None, as_json: bool) -> int:
             rows = [[(p.id, p.year, p.title) for p in store.papers(group)] for group in groups]
         else:
             merged = by_hand.merged(store.database)
+            linked = by_hand.linked(store.database)
     if possible:
         if as_json:
             envelope("duplicates", [{"ids": group} for group in groups])
@@ -46,13 +49,18 @@ def list_(possible: bool, db: str | None, as_json: bool) -> int:
         note(f"{counted(len(groups), 'group')}; merge with: litstore duplicates accept ID OTHER")
         return OK
     if as_json:
-        envelope("duplicates", [_as_dict(each) for each in merged])
+        envelope(
+            "duplicates", [_as_dict(each) for each in merged], versions=list(map(asdict, linked))
+        )
         return OK
     table(("id", "record", "from", "title"),
           [(m.paper.id, r.name, _where(r.origin, r.line), r.paper.title)
            for m in merged for r in m.records], flexible="id record")  # fmt: skip
     papers = counted(len(merged), "paper")
     note(f"{papers} of several records; undo with: litstore duplicates split ID")
+    if linked:
+        preprints = counted(len(linked), "preprint")
+        note(f"{preprints} linked with what was published; see: litstore duplicates versions")
     return OK
 
 
@@ -69,23 +77,72 @@ def _as_dict(merged: by_hand.Merged) -> dict[str, object]:
             "values_from": merged.origin}  # fmt: skip
 
 
-@duplicates.command()
-@click.argument("paper_id", metavar="ID")
-@click.argument("other_id", metavar="OTHER")
+@duplicates.command("versions")
+@click.option("--find", is_flag=True, help="First look for more among all papers.")
 @db_option
 @json_option
-def accept(paper_id: str, other_id: str, db: str | None, as_json: bool) -> int:
-    """Merge a second paper into the first; its id stays as another name.
+def versions_(find: bool, db: str | None, as_json: bool) -> int:
+    """List preprints and what was published of them, where both are papers of the store.
+
+    \b
+    Example:  litstore duplicates versions --find
+
+    A load with deduplication notes them; --find is for papers loaded without. They stay two papers
+    until litstore duplicates accept --versions makes one of each pair.
+    """
+    with litstore.open(db, create=False) as store:
+        n_new = len(by_hand.link(store.database)) if find else 0
+        pairs = by_hand.linked(store.database)
+    if as_json:
+        envelope("duplicates", list(map(asdict, pairs)), new=n_new)
+        return OK
+    table(("preprint", "published", "known by"),
+          [(pair.preprint_id, pair.published_id, pair.reason) for pair in pairs])  # fmt: skip
+    note(f"{len(pairs):,} pairs" + (f", {n_new:,} of them new" if find else ""))
+    return OK
+
+
+@duplicates.command()
+@click.argument("ids", nargs=-1, metavar="ID OTHER...")
+@click.option("--versions", is_flag=True, help="Merge every preprint into its published version.")
+@click.option("--possible", is_flag=True, help="Merge all that list --possible shows.")
+@db_option
+@json_option
+def accept(
+    ids: tuple[str, ...], versions: bool, possible: bool, db: str | None, as_json: bool
+) -> int:
+    """Merge papers into the first one; their ids stay as other names ("-" reads stdin).
 
     \b
     Example:  litstore duplicates accept doi:10.1000/xyz bibtex:0123456789abcdef
+              litstore duplicates list --possible --json | jq -r '.results[].ids|@tsv' |
+                litstore duplicates accept -
+
+    On stdin, each line is the ids of one paper, between tabs. All is done in one transaction: after
+    an interruption nothing was merged. litstore duplicates split undoes it, paper by paper.
     """
+    if bool(ids) + versions + possible != 1:
+        raise click.UsageError("give ids, or --versions, or --possible")
     with litstore.open(db, create=False) as store:
-        paper = by_hand.accept(store.database, paper_id, other_id)
+        if versions:
+            groups = list(map(list, by_hand.collapsible(store.database)))
+        elif possible:
+            groups = by_hand.possible(store.database)
+        elif ids == ("-",):
+            groups = [line.split("\t") for line in read_stdin().splitlines() if line]
+        else:
+            groups = [list(ids)]
+        if any(len(group) < 2 for group in groups):
+            raise click.UsageError("two ids at least, between tabs on stdin")
+        pairs = [(first, other) for first, *others in groups for other in others]
+        kept = by_hand.accept_all(store.database, pairs)
     if as_json:
-        envelope("duplicates", [{"id": paper.id, "title": paper.title}])
+        envelope("duplicates", [{"id": paper.id, "title": paper.title} for paper in kept])
     else:
-        say(f"merged into {paper.id}")
+        for paper in kept:
+            say(f"merged into {printable(paper.id)}")
+        if not kept:
+            note("there is nothing to merge")
     return OK
 
 

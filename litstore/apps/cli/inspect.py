@@ -33,11 +33,19 @@ def show(paper_id: str, terms: bool, db: str | None, as_json: bool) -> int:
     with litstore.open(db, create=False) as store:
         paper = store.paper(paper_id)
         freqs = store.term_freqs(paper.id) if terms else None
+        versions = store.versions(paper.id)
     if as_json:
-        more = {} if freqs is None else {"terms": freqs}
+        more: dict[str, Any] = {} if freqs is None else {"terms": freqs}
+        if versions:
+            more["versions"] = list(map(asdict, versions))
         envelope("show", [{**asdict(paper), **more}])
         return OK
     _print_paper(paper)
+    for pair in versions:
+        if pair.preprint_id == paper.id:
+            say(f"{'published':<12}{printable(pair.published_id)} ({printable(pair.reason)})")
+        else:
+            say(f"{'preprint':<12}{printable(pair.preprint_id)} ({printable(pair.reason)})")
     if freqs is not None:
         say()
         table(("term", "tf"), freqs.items(), right="tf")
