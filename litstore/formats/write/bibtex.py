@@ -107,6 +107,8 @@ def _names(names: list[Name]) -> str:
 def _name(name: Name) -> str:
     if name.literal:
         return f"{{{escape(name.literal)}}}"
+    if not name.given:  # a suffix stands between two commas, and nothing may follow the second
+        return f"{{{escape(str(name))}}}"
     parts = [escape(name.full_family), escape(name.suffix), escape(name.given)]
     if not name.suffix:
         parts = [parts[0], parts[2]]
@@ -114,7 +116,7 @@ def _name(name: Name) -> str:
     whole = [" and " in f" {part} ".casefold() for part in parts]
     whole[0] = whole[0] or is_group(name.family)
     parts = [f"{{{part}}}" if kept else part for part, kept in zip(parts, whole, strict=True)]
-    return ", ".join(parts) if name.given or name.suffix else f"{{{parts[0]}}}"
+    return ", ".join(parts)
 
 
 def title(text: str) -> str:

@@ -53,4 +53,6 @@ def item(entry: Entry) -> dict[str, Any]:
     }
     for name in ("volume", "issue", "edition", "language", "genre"):
         found[name] = entry.text(name)
+    if paper.type == "report":
+        found["number"] = found.pop("issue")
     return {key: value for key, value in found.items() if value not in (None, "", [])}

@@ -60,9 +60,32 @@ class Entry:
         return first, last
 
     @property
+    def page_range(self) -> tuple[str, str]:
+        """First and last page in full; of one page, or of pages that are no range, no last one.
+
+        The end of 377-86 is 386, as in other programs' exports; 380-380 is one page.
+        """
+        text = self.text("pages")
+        first, _, last = (part.strip() for part in text.partition("-"))
+        if "-" in last or "," in text or not last:
+            return text, ""
+        if first.isdigit() and last.isdigit() and len(last) < len(first):
+            full = first[: -len(last)] + last
+            last = full if full > first else last
+        return first, "" if first == last else last
+
+    @property
     def is_retracted(self) -> bool:
         """Whether the work was retracted."""
         return self.paper.is_retracted
+
+    @property
+    def arxiv_alone(self) -> str:
+        """The arXiv number of a preprint that no DOI of a publisher takes the place of; or ""."""
+        doi = self.identifier("doi")
+        if self.paper.type != "article" or (doi and not doi.startswith("10.48550/")):
+            return ""
+        return self.identifier("arxiv")
 
     def text(self, name: str) -> str:
         """What stands in `extra` under a name, as text on one line; "" where nothing does."""
@@ -92,6 +115,14 @@ def lines(text: str) -> list[str]:
     return [" ".join(part.split()) for part in text.split("\n") if part.strip()]
 
 
+_BREAKS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+def unbroken(text: str) -> str:
+    """Return a text without line breaks and control characters, for formats of one line a field."""
+    return _BREAKS.sub(" ", text).strip() if not text.isprintable() else text
+
+
 def base_key(paper: Paper) -> str:
     """Return the citation key that a paper would have alone: surname, first word, year.
 
@@ -115,11 +146,12 @@ def unique_key(wanted: str, taken: Container[str]) -> str:
     key, number = wanted, 0
     while key.lower() in taken:
         number += 1
-        key = wanted + _letters(number)
+        key = wanted + letters(number)
     return key
 
 
-def _letters(number: int) -> str:
+def letters(number: int) -> str:
+    """Return the number in letters: 1 is a, 26 is z, 27 is aa; "" for 0."""
     text = ""
     while number:
         number, rest = divmod(number - 1, 26)

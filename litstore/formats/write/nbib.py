@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from litstore.formats.dates import MONTHS
-from litstore.formats.write.entry import Entry, lines
+from litstore.formats.write.entry import Entry, lines, unbroken
 
 _TYPES: Final = {
     "article": "Preprint", "chapter": "Book Chapter", "book": "Book", "dataset": "Dataset",
@@ -18,7 +18,7 @@ _TYPES: Final = {
 def nbib(entries: Iterable[Entry]) -> Iterator[str]:
     """Yield each entry as NBIB."""
     for entry in entries:
-        yield "".join(f"{tag:<4}- {text}\n" for tag, text in _tags(entry) if text) + "\n"
+        yield "".join(f"{tag:<4}- {unbroken(text)}\n" for tag, text in _tags(entry) if text) + "\n"
 
 
 def _tags(entry: Entry) -> Iterator[tuple[str, str]]:

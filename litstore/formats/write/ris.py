@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from litstore.formats.dates import Date
-from litstore.formats.write.entry import Entry, lines
+from litstore.formats.write.entry import Entry, lines, unbroken
 
 _TYPES: Final = {
     "article-journal": "JOUR", "article-magazine": "MGZN", "article-newspaper": "NEWS",
@@ -23,7 +23,7 @@ _TYPES: Final = {
 def ris(entries: Iterable[Entry]) -> Iterator[str]:
     """Yield each entry as RIS."""
     for entry in entries:
-        tags = "".join(f"{tag}  - {text}\r\n" for tag, text in _tags(entry) if text)
+        tags = "".join(f"{tag}  - {unbroken(text)}\r\n" for tag, text in _tags(entry) if text)
         yield f"{tags}ER  - \r\n\r\n"
 
 
