@@ -100,12 +100,12 @@ def load_batch(
     report: LoadReport,
     event: Event,
     *,
-    also: Callable[[Connection], None] | None = None,
+    also: Callable[[Connection], int | None] | None = None,
 ) -> None:
     """Load clean papers in one transaction and count them in the report.
 
     also: what else belongs into that transaction; called once the papers are written, and where
-    none has changed too.
+    none has changed too. It returns the generation of the corpus if it went on to a new one.
     """
     with database.read() as connection:
         corpus = stats.read(connection)
@@ -132,7 +132,7 @@ def _commit(
     event: Event,
     numbers: DocNumbers,
     report: LoadReport,
-    also: Callable[[Connection], None] | None = None,
+    also: Callable[[Connection], int | None] | None = None,
 ) -> tuple[int, int]:
     """Write one batch in one transaction; return how many papers were new and how many replaced."""
     # Document numbers are looked up in this very transaction: there is nothing left to enforce in
@@ -149,17 +149,17 @@ def _commit(
             [row[0] not in known or known[row[0]].content_hash != row[7] for row in prepared.rows],
             dtype=bool,
         )
-        if not changed.any():
-            if also is not None:
-                also(connection)
-            return 0, 0
         new = [paper_id for paper_id in ids if paper_id not in known]
-        arrived = {paper_id: corpus.next_doc + at for at, paper_id in enumerate(new)}
-        numbers.add(arrived)
-        docs = {paper_id: key.doc for paper_id, key in known.items()} | arrived
-        generation = _write(connection, corpus, prepared, changed, docs, numbers)
+        generation = None
+        if changed.any():
+            arrived = {paper_id: corpus.next_doc + at for at, paper_id in enumerate(new)}
+            numbers.add(arrived)
+            docs = {paper_id: key.doc for paper_id, key in known.items()} | arrived
+            generation = _write(connection, corpus, prepared, changed, docs, numbers)
         if also is not None:
-            also(connection)
+            generation = also(connection) or generation
+        if generation is None:
+            return 0, 0
         updated = int(changed.sum()) - len(new)
         event_no = event.record(connection, generation, new=len(new), updated=updated)
     numbers.committed(generation)

@@ -9,9 +9,12 @@ A preprint and what was published of it stay two papers and are remembered as ve
 other, or become one where that is asked for.
 
 Deduplication compares with what is in the store and in the load by blocks. These are held in memory
-while a load runs: 12 to 30 bytes for each of some five blocks of a paper. A batch holds its records
-and, besides, every paper of the store that cites one of them by an identifier: where all papers of
-a large dump do so, these grow with the store.
+while a load runs: 12 to 30 bytes for each of some five blocks of a paper. Besides, a batch holds
+its records and what is made of them.
+
+Who cites an arriving paper by an identifier is neither read again as records nor indexed again: the
+citation, which waited, becomes an edge (`edges.link`), and the citing paper gets a new content
+hash, page by page.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from litstore import fields, ingest
@@ -46,7 +51,7 @@ BATCH_CHARS: Final = 16_000_000
 OWN: Final = "own"
 """Format of the record that stands for a paper that was loaded by its own id."""
 
-_PAGE: Final = 5_000
+_PAGE: Final = 2_000
 _NO_LINKS: Final[tuple[dict[int, list[str]], dict[int, list[str]]]] = ({}, {})
 
 
@@ -217,10 +222,11 @@ class _Batch:
             with self.intake.database.read() as connection:
                 self.intake.note(connection, self.works)
 
-    def _write_rows(self, connection: Connection) -> None:
+    def _write_rows(self, connection: Connection) -> int | None:
         records.write(connection, list(self.rows.values()), now=stats.utc_now())
         records.add_aliases(connection, self.aliases.items())
         self.n_linked = versions.add(connection, self.versions)
+        return self._link_waiting(connection)
 
     def _take(self, connection: Connection, record: SourceRecord) -> None:
         known = self.rows.get(record.name)
@@ -366,18 +372,7 @@ class _Batch:
         return record.name if here or records.is_taken(connection, name) else name
 
     def _link(self, connection: Connection) -> None:
-        """Let references by identifier name the papers of the store, in both directions of time."""
-        names = [
-            f"{scheme}:{value}"
-            for paper in self.merged.values()
-            for scheme, value in paper.identifiers.items()
-            if f"{scheme}:{value}" != paper.id
-        ] + list(self.aliases)
-        for paper_id in records.naming(connection, names):
-            if paper_id not in self.merged:
-                # Only its citations change: neither its records nor its blocks are needed again.
-                self.merged[paper_id] = _made_of(self._group(connection, paper_id))
-                del self.groups[paper_id]
+        """Let what the papers of the batch cite by identifier name the papers of the store."""
         known: dict[str, str] = {}
         for paper_id, paper in self.merged.items():
             references = self._ids_of(connection, paper.references, known)
@@ -394,6 +389,33 @@ class _Batch:
             found = self.by_identifier.get((scheme, value)) if colon else None
             known[name] = found or (records.resolve(connection, name) if colon else None) or name
         return known[name]
+
+    def _link_waiting(self, connection: Connection) -> int | None:
+        """Let what papers of the store cite by identifier name the papers of the batch.
+
+        Returns the new generation of the corpus, None where nobody named one.
+        """
+        names = self.aliases | {
+            f"{scheme}:{value}": self.by_identifier[scheme, value]
+            for paper in self.merged.values()
+            for scheme, value in paper.identifiers.items()
+        }
+        docs = papers.find(connection, names.values())
+        citing, came = edges.link(
+            connection, {name: docs[one].doc for name, one in names.items() if one in docs}
+        )
+        if not len(citing):
+            return None
+        _hash_anew(connection, citing)
+        return stats.advance(connection, docs=0, tokens=0, citations=came, next_doc=0)
+
+
+def _hash_anew(connection: Connection, docs: NDArray[np.int64]) -> None:
+    """Give papers whose citations have become others the content hash of what they now say."""
+    for start in range(0, len(docs), _PAGE):
+        page = docs[start : start + _PAGE].tolist()
+        read = papers.read(connection, page, edges.read_links(connection, page, own_only=True))
+        papers.put_hashes(connection, {doc: papers.content_hash(one) for doc, one in read.items()})
 
 
 def other_names(paper: Paper, made_of: Iterable[SourceRecord]) -> dict[str, str]:

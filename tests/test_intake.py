@@ -4,12 +4,15 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import litstore
 from litstore import Paper, duplicates
+from litstore import intake as intake_module
+from litstore.citations import edges
 from litstore.database import records
 from litstore.errors import AmbiguousPaperError, ConfigError, RecordError, UnknownPaperError
 from litstore.formats.reading import read_records
@@ -189,6 +192,99 @@ def test_references_by_identifier_find_their_papers(store: Store, take) -> None:
     take(work % (4, 4, 4, '"https://openalex.org/W2"'))
     assert store.neighbours("doi:10.1000/w2").cited_by == ["doi:10.1000/w1", "doi:10.1000/w4"]
     assert take(citing) == {"unchanged": 1}
+
+
+WORK = (
+    '{"id": "https://openalex.org/W%d", "title": "T%d", "doi": "10.1000/w%d", '
+    '"publication_year": 2019, "authorships": [], "referenced_works": [%s]}'
+)
+
+
+def work(number: int, *cited: int) -> str:
+    """A work of OpenAlex that cites others by their numbers."""
+    return WORK % (*(number,) * 3, ", ".join(f'"https://openalex.org/W{n}"' for n in cited))
+
+
+def test_who_cites_an_arriving_paper_is_not_written_again(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """Only its citation is: the text, its time and the count of replaced papers stay."""
+    take(work(1, 2, 3, 1), work(5, 2))
+    before = store.sql("SELECT doc, updated_at FROM papers ORDER BY doc").rows
+    assert store.sql("SELECT count(*) FROM unresolved_citations").rows == [(3,)]
+    assert take(work(2, 1)) == {"new": 1}
+    assert store.sql("SELECT doc, updated_at FROM papers ORDER BY doc").rows[:2] == before
+    assert store.neighbours("doi:10.1000/w2").cited_by == ["doi:10.1000/w1", "doi:10.1000/w5"]
+    assert store.sql("SELECT sum(n_updated), sum(n_new) FROM corpus_events").rows == [(0, 3)]
+    last, now = store.sql(
+        "SELECT max(last_generation), (SELECT generation FROM corpus_stats) FROM corpus_events"
+    ).rows[0]
+    assert last == now
+
+
+def test_the_order_of_works_does_not_matter(store: Store, tmp_path: Path) -> None:
+    """Each in a batch of its own or all in one: the same citations, degrees and hashes."""
+    cited = {n: [m for m in range(1, 13) if (n * m) % 5 in (1, 2)] for n in range(1, 13)}
+    works = [work(n, *cited[n]) for n in cited]
+    found = []
+    for order in (works, works[::-1], works[::2] + works[1::2], ["\n".join(works)]):
+        with litstore.open(":memory:") as other:
+            intake = other.intake()
+            for at, text in enumerate(order):
+                path = tmp_path / f"{at}.jsonl"
+                path.write_text(text)
+                intake.load(read_records(str(path)))
+            assert other.verify() == []
+            found.append(
+                [
+                    sorted(other.sql(f"SELECT {columns} FROM {view}").rows)
+                    for columns, view in (
+                        ("id, content_hash", "papers"),
+                        ("citing_id, cited_id, asserted_by", "citations"),
+                        ("paper_id, missing_id", "unresolved_citations"),
+                    )
+                ]
+            )
+    assert found[1:] == found[:1] * 3
+    assert len(found[0][1]) == sum(len(set(c) - {n}) for n, c in cited.items())
+
+
+def test_an_edge_that_both_ends_state_is_counted_once(store: Store) -> None:
+    """The cited paper's record may say so already when the citing one's finds it by another name."""
+    first = Paper("a", "A first title", references=["openalex:W2"], identifiers={"openalex": "W1"})
+    second = Paper("b", "B second title", citations=["a"], identifiers={"openalex": "W2"})
+    intake = store.intake(dedupe=False)
+    for paper in (first, second):
+        intake.load([Record(paper, "made", paper.id, "")])
+    assert store.neighbours("a").references == ["b"]
+    assert store.sql("SELECT n_citations FROM corpus_stats").rows == [(1,)]
+    assert store.sql("SELECT asserted_by FROM citation_edges").rows == [(3,)]
+
+
+def test_waiting_citations_are_linked_page_by_page(
+    store: Store, take, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
+    """However many wait, a bounded number of them is in memory."""
+    page = edges.WAITING_BY_NAME_SQL.replace(str(edges.WAITING_PAGE), "2")
+    monkeypatch.setattr(edges, "WAITING_BY_NAME_SQL", page)
+    monkeypatch.setattr(intake_module, "_PAGE", 2)
+    take(*(work(n, 50, 51) for n in range(1, 8)))
+    take(work(50), work(51, 50))
+    assert len(store.neighbours("doi:10.1000/w50").cited_by) == 8
+    assert len(store.neighbours("doi:10.1000/w51").cited_by) == 7
+
+
+def test_a_new_name_alone_links_what_waits_for_it(store: Store) -> None:
+    """A record that adds nothing to its paper but a name: the graph has a new generation."""
+    paper = Paper("a", "A", year=2019, identifiers={"openalex": "W1"})
+    intake = store.intake()
+    intake.load(
+        [Record(paper, "made", "1", ""), Record(Paper("c", "C", references=["b"]), "made", "2", "")]
+    )
+    before = generation(store)
+    again = intake.load([Record(replace(paper, id="b"), "made", "3", "")])
+    assert (again.merged, again.generation) == (1, generation(store))
+    assert generation(store) != before
+    assert store.neighbours("c").references == ["a"]
+    assert store.sql("SELECT max(last_generation) FROM corpus_events").rows == [(again.generation,)]
 
 
 def test_a_doi_of_many_names_one(store: Store, take) -> None:  # type: ignore[no-untyped-def]

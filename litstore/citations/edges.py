@@ -23,6 +23,9 @@ from litstore.database.layout import ASSERTED_BY_CITING as CITING
 from litstore.database.layout import LAST_DOC
 from litstore.database.papers import DocNumbers
 
+WAITING_PAGE: Final = 20_000
+"""So many unresolved citations are in memory at a time while they become edges."""
+
 # Rows come as one JSON array of numbers, a row's columns packed into one: half the time of binding
 # them one by one.
 PUT_EDGES_SQL: Final = f"""
@@ -79,6 +82,27 @@ WAITING_SQL: Final = """
 SELECT missing_id, doc, asserted_by
 FROM unresolved_edges
 WHERE missing_id IN (SELECT value FROM json_each(?))
+"""
+
+# A paper without records says what it said when it was loaded, by the names that it used.
+WAITING_BY_NAME_SQL: Final = f"""
+SELECT u.missing_id, u.doc, u.asserted_by
+FROM unresolved_edges u
+WHERE u.missing_id IN (SELECT value FROM json_each(?))
+  AND EXISTS (SELECT 1 FROM paper_records r WHERE r.doc = u.doc)
+LIMIT {WAITING_PAGE}
+"""
+
+DELETE_WAITING_SQL: Final = """
+DELETE FROM unresolved_edges
+WHERE missing_id = ? AND doc = ? AND asserted_by = ?
+"""
+
+KNOWN_EDGES_SQL: Final = f"""
+SELECT value
+FROM json_each(?)
+WHERE EXISTS (SELECT 1 FROM citation_edges
+              WHERE citing_doc = value >> 32 AND cited_doc = value & {LAST_DOC})
 """
 
 CLEAR_WAITING_SQL: Final = """
@@ -236,14 +260,16 @@ def _add(connection: Connection, arrived: Said, numbers: DocNumbers) -> int:
     waiting_keys, waiting_bits = _waiting(connection, arrived)
     keys, bits = np.concatenate([keys, waiting_keys]), np.concatenate([bits, waiting_bits])
     distinct = _put(connection, keys, bits)
-    ends, where = np.unique(
-        np.concatenate([distinct >> 32, distinct & LAST_DOC]), return_inverse=True
-    )
-    n = len(distinct)
-    references = np.bincount(where[:n], minlength=len(ends))
-    cited_by = np.bincount(where[n:], minlength=len(ends))
+    _add_degrees(connection, distinct)
+    return len(distinct)
+
+
+def _add_degrees(connection: Connection, keys: NDArray[np.int64]) -> None:
+    """Count edges that were not there before. keys: distinct."""
+    ends, where = np.unique(np.concatenate([keys >> 32, keys & LAST_DOC]), return_inverse=True)
+    references = np.bincount(where[: len(keys)], minlength=len(ends))
+    cited_by = np.bincount(where[len(keys) :], minlength=len(ends))
     _put_degrees(connection, np.stack([ends, references, cited_by], axis=1).tolist())
-    return n
 
 
 def _put_degrees(connection: Connection, rows: list[list[int]]) -> None:
@@ -289,6 +315,31 @@ def _waiting(connection: Connection, arrived: Said) -> tuple[NDArray[np.int64], 
         raw.execute(CLEAR_WAITING_SQL, bound)
     pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
+
+
+def link(connection: Connection, names: Mapping[str, int]) -> tuple[NDArray[np.int64], int]:
+    """Let unresolved citations of papers that records make find the papers that they name.
+
+    names: other names of papers, such as their identifiers, each with the document number. Returns
+    the documents whose records said so, each once, and the change in the number of edges. The
+    content hashes of these documents hold the old names and have to be made anew.
+    """
+    raw, bound = raw_connection(connection), (json.dumps(list(names)),)
+    linked_docs = np.zeros(0, dtype=np.int64)
+    came = 0
+    while waiting := raw.execute(WAITING_BY_NAME_SQL, bound).fetchall():
+        raw.executemany(DELETE_WAITING_SQL, waiting)
+        far = np.fromiter((names[missing] for missing, _, _ in waiting), np.int64, len(waiting))
+        near = np.fromiter((doc for _, doc, _ in waiting), np.int64, len(waiting))
+        bits = np.fromiter((said for _, _, said in waiting), np.int64, len(waiting))
+        linked_docs = np.union1d(linked_docs, near)
+        keys = np.where(bits == CITING, near << 32 | far, far << 32 | near)[near != far]
+        known = raw.execute(KNOWN_EDGES_SQL, (rows_as_json(keys),)).fetchall()
+        distinct = _put(connection, keys, bits[near != far])
+        new = np.setdiff1d(distinct, np.array(known, dtype=np.int64))
+        _add_degrees(connection, new)
+        came += len(new)
+    return linked_docs, came
 
 
 def _put(

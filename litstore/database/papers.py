@@ -211,6 +211,14 @@ def hashes(connection: Connection, docs: Sequence[int]) -> dict[int, str]:
     return dict(tuple(row) for row in rows)
 
 
+def put_hashes(connection: Connection, hashes: Mapping[int, str]) -> None:
+    """Replace the content hash of these documents."""
+    raw_connection(connection).executemany(
+        "UPDATE papers SET content_hash = ? WHERE doc = ?",
+        [(digest, doc) for doc, digest in hashes.items()],
+    )
+
+
 def _text_sql(recipe: Recipe) -> str:
     """SQL for `recipe.text` of a row of `papers`; the order of the authors may be another."""
     names = (

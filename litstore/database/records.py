@@ -60,14 +60,6 @@ UNION
 SELECT p.id FROM paper_aliases a JOIN papers p ON p.doc = a.doc WHERE a.alias = :name
 """
 
-NAMING_SQL: Final = """
-SELECT DISTINCT p.id
-FROM unresolved_edges u
-JOIN papers p ON p.doc = u.doc
-WHERE u.missing_id IN (SELECT value FROM json_each(?))
-  AND EXISTS (SELECT 1 FROM paper_records r WHERE r.doc = u.doc)
-"""
-
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -181,12 +173,6 @@ def is_taken(connection: Connection, name: str) -> bool:
         return True
     scheme, colon, value = name.partition(":")
     return bool(colon and scheme in SCHEMES and _identified(connection, scheme, value))
-
-
-def naming(connection: Connection, names: Iterable[str]) -> list[str]:
-    """Return the ids of papers made of records that name one of these as a work outside."""
-    rows = raw_connection(connection).execute(NAMING_SQL, (json.dumps(list(names)),))
-    return [paper_id for (paper_id,) in rows]
 
 
 def distinct_pairs(connection: Connection) -> set[tuple[str, str]]:

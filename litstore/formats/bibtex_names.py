@@ -103,7 +103,8 @@ def _text(source: str) -> str:
 
 
 def _is_suffix(text: str) -> bool:
-    return re.fullmatch(r"(?:jr|sr|ii|iii|iv)\.?", text, re.IGNORECASE) is not None
+    # "Iii" is a given name: numerals are written in one case.
+    return re.fullmatch(r"(?:(?i:[js]r)|ii|iii|iv|II|III|IV)\.?", text) is not None
 
 
 def _is_one_group(source: str) -> bool:

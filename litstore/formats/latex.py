@@ -109,7 +109,7 @@ def to_text(value: str) -> str:
     Takes time linear in the length; braces nested over 40 deep are taken off without being read.
     """
     if not _SPECIAL.search(value):
-        return value
+        return value if value.isascii() else unicodedata.normalize("NFC", value)
     return unicodedata.normalize("NFC", _Reader(value).text())
 
 

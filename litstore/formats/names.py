@@ -45,9 +45,15 @@ class Name:
         return self.literal or " ".join(filter(None, (self.particle, self.family)))
 
     def inverted(self, *, suffix_last: bool = True) -> str:
-        """Return "van der Berg, Jan, Jr."; with suffix_last=False as BibTeX has it, Jr second."""
+        """Return "van der Berg, Jan, Jr."; with suffix_last=False as BibTeX has it, Jr second.
+
+        With suffix_last, a given name that looks like a suffix ("Neto") stays before the family.
+        """
         if self.literal:
             return self.literal
+        if suffix_last and not self.suffix and _SUFFIX.fullmatch(self.given):
+            # Behind a comma such a given name would be read as a suffix.
+            return str(self)
         rest = [self.given, self.suffix] if suffix_last else [self.suffix, self.given]
         if not suffix_last and not self.suffix:
             rest = [self.given]

@@ -88,9 +88,16 @@ def _header(head: str) -> tuple[str, dict[str, int]] | None:
     delimiter = max("\t,;|", key=first.count)
     if not first.count(delimiter):
         return None
-    names = next(csv.reader([first], delimiter=delimiter), [])
-    columns = _columns(names, {})
+    columns = _columns(_cells(first, delimiter), {})
     return (delimiter, columns) if len(columns) > 1 else None
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    """The cells of a line; none where it is no row of a table."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
 
 
 def _columns(names: list[str], given: Mapping[str, str]) -> dict[str, int]:
@@ -123,9 +130,8 @@ def read(
         return
     header = _header(first)
     delimiter = header[0] if header else max("\t,;|", key=first.count)
-    names = next(csv.reader([first], delimiter=delimiter), [])
     try:
-        where = _columns(names, columns or {})
+        where = _columns(_cells(first, delimiter), columns or {})
         if not where.keys() & {"title", "doi", "pmid", "id"}:
             raise RecordError("no column is known as title or identifier; name it with --columns")
     except RecordError as error:

@@ -4,7 +4,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from litstore.formats import bibtex_names, latex, markup
@@ -130,11 +130,21 @@ def test_latex_becomes_text(source: str, text: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))))
+@example("\U0002f800")
 def test_what_is_escaped_reads_the_same(text: str) -> None:
     """Escaped once, read once."""
     from unicodedata import normalize
 
     assert latex.to_text(latex.escape(text)) == normalize("NFC", text)
+
+
+@pytest.mark.parametrize("given_name", ["Iii", "Neto", "Jr", "Filho", "Iv", "V", "Ann"])
+def test_a_given_name_like_a_suffix_is_one(given_name: str) -> None:
+    """A name that is written inverted is read as the same name; a suffix stays one."""
+    name = Name("Aaa", given_name)
+    assert Name.from_inverted(name.inverted()) == name
+    with_suffix = Name("King", "Martin", "", "Jr.")
+    assert Name.from_inverted(with_suffix.inverted()) == with_suffix
 
 
 @given(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from litstore.errors import RecordError
@@ -73,6 +73,8 @@ def test_any_line_is_text(line: bytes) -> None:
     b"@article{", b"TY  - JOUR\n", b"ER  - \n", b"PMID- 1\n", b"<PubmedArticle>", b"{", b"}", b"[", b"]", b'"',
     b"title,doi\n", b"\xff\xfe", b"FN ISI\n", b"PT J\n", b"%0 Book\n", b"\n", b"</PubmedArticle>", b"a", b",",
 ])).map(b"".join))  # fmt: skip
+@example(b"\x00\r|")
+@example(b"title|doi\r|")
 def test_any_bytes_are_records_or_reasons(content: bytes) -> None:
     """Never an exception, whatever the file and whatever it is taken for."""
     for kind in (None, *reading.FORMATS):

@@ -11,7 +11,7 @@ from typing import Any
 import bibtexparser
 import pytest
 import rispy
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pybtex.database import parse_string
 
@@ -119,6 +119,7 @@ def odd(title: str) -> bool:
 @pytest.mark.parametrize("kind", BACK)
 @settings(max_examples=60, deadline=None)
 @given(st.lists(papers().filter(lambda paper: not odd(paper.title)), min_size=1, max_size=3))
+@example([Paper("x", "Title", authors=["Iii Aaa", "Neto Bbb"], type="chapter")])
 def test_any_papers_come_back(kind: str, given_papers: list[Paper]) -> None:
     """Title, authors, year, date and identifiers, in order, whatever characters they hold."""
     found = read(
