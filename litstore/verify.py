@@ -101,7 +101,7 @@ def verify(
 def _sqlite(connection: Connection) -> Iterator[Problem]:
     for (line,) in connection.exec_driver_sql(f"PRAGMA integrity_check({SHOWN})"):
         if line != "ok":
-            yield Problem("file", line, repairable=False)
+            yield Problem("file", "; ".join(line.splitlines()), repairable=False)
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
         message = f"row {row} of {table} points to a row of {parent} that is not there"
         yield Problem("file", message, repairable=False)

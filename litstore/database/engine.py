@@ -246,7 +246,7 @@ class Database:
                 connection.close()
         except sqlite3.Error as error:
             return str(error)
-        return None if found == "ok" else str(found)
+        return None if found == "ok" else "; ".join(str(found).splitlines())
 
     def checkpoint(self, *, always: bool = False) -> None:
         """Move the write-ahead log into the file, as far as readers and the disk's space let it.

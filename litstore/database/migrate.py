@@ -311,7 +311,7 @@ def _copy(database: Database, target: Path) -> str | None:
             if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                 raise
             return str(error)
-    return None if found == "ok" else str(found)
+    return None if found == "ok" else "; ".join(str(found).splitlines())
 
 
 def upgrade(database: Database, *, to: str = "head") -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Final
 
 PERSISTENCE: Final = 0.9
@@ -15,38 +16,32 @@ def rank_biased_overlap(
 ) -> float:
     """Rank-biased overlap of two lists without repeats: 0 (nothing in common) to 1 (equal).
 
-    Differences at the top count most. Two empty lists are equal; an empty one has nothing in common
-    with any other.
+    Differences at the top count most. A list is complete: what it does not hold, it does not rank,
+    so a list and the first half of it are not equal. Two empty lists are equal; an empty one has
+    nothing in common with any other.
 
-    Variant: RBO_ext, which goes on beyond the end of both lists as they agree up to there, for
-    lists of unequal length too. Source: Webber, Moffat, Zobel, A similarity measure for indefinite
-    rankings, ACM TOIS 28(4), 2010, equation 32.
+    Variant: (1 - p) * sum of p**(d - 1) * X_d / d over the depths d down to the end of the longer
+    list, and p**n * X_n / n for what lies beyond, where X_d papers are in both lists down to d. For
+    lists of one length this is RBO_ext; that of lists of unequal length takes the shorter one to
+    go on as it began. Source: Webber, Moffat, Zobel, A similarity measure for indefinite rankings,
+    ACM TOIS 28(4), 2010, equations 30 and 32.
     """
     if left == right:
         return 1.0
-    short, long = sorted((left, right), key=len)
-    n_short, n_long = len(short), len(long)
-    if not n_short:
+    if not left or not right:
         return 0.0
-    p, weight, total = persistence, 1.0, 0.0
-    seen_short: set[str] = set()
-    seen_long: set[str] = set()
-    common = common_short = 0
-    for depth in range(1, n_long + 1):
-        weight *= p
-        seen_long.add(long[depth - 1])
-        if depth <= n_short:
-            seen_short.add(short[depth - 1])
-            common += short[depth - 1] in seen_long
-            if long[depth - 1] != short[depth - 1]:
-                common += long[depth - 1] in seen_short
-            common_short = common
-        else:
-            common += long[depth - 1] in seen_short
-            total += common_short * (depth - n_short) / (n_short * depth) * weight
+    weight, total = 1.0, 0.0
+    seen_left: set[str] = set()
+    seen_right: set[str] = set()
+    common, depth = 0, 0
+    for depth, (one, other) in enumerate(zip_longest(left, right), 1):
+        common += one is not None and (one in seen_right or one == other)
+        common += other is not None and other != one and other in seen_left
+        seen_left.update(() if one is None else (one,))
+        seen_right.update(() if other is None else (other,))
         total += common / depth * weight
-    tail = ((common - common_short) / n_long + common_short / n_short) * weight
-    return (1 - p) / p * total + tail
+        weight *= persistence
+    return (1 - persistence) * total + common / depth * weight
 
 
 def jaccard(left: Sequence[str], right: Sequence[str], k: int) -> float:

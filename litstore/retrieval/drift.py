@@ -219,8 +219,15 @@ class Drift:
         if allowed is not None and not allowed[self._docs[name]]:
             return Cause(PAPER_REPLACED, f"{name} no longer passes the filters")
         if old.graph_distance == 0:
-            return self._lexical(name)
+            return self._displaced() or self._lexical(name)
         return self._lost_way(name, old)
+
+    def _displaced(self) -> Cause | None:
+        """The paper that arrived and is a seed, where such papers account for all lost seeds."""
+        was = {hit.paper_id for hit in self._old.values() if hit.graph_distance == 0}
+        lost = was.difference(self._seeds, self.deleted)
+        arrived = [name for name in self._seeds if name not in was and self._is_new_seed(name)]
+        return self._of_added(arrived[0]) if lost and len(lost) <= len(arrived) else None
 
     def _lost_way(self, name: str, old: LoggedHit) -> Cause:
         if old.seed_id is not None and old.seed_id not in self._seeds:
@@ -329,7 +336,8 @@ class Drift:
             for token in dict.fromkeys(tokens)
             if before.term_dfs[token] != self._df(token)
         }
-        if changed:
+        # All scores of a query of one term are multiplied by its idf alike.
+        if changed and self._n_known() > 1:
             token = max(changed, key=lambda term: (self._idf_change(term), term))
             was, now = changed[token]
             if self._is_work_of_papers(now - was, token):
@@ -363,6 +371,10 @@ class Drift:
     def _df(self, token: str) -> int:
         known = self._found.query.terms.get(token)
         return known.doc_freq if known else 0
+
+    def _n_known(self) -> int:
+        """How many terms of the query some paper holds, or held."""
+        return sum(bool(was or self._df(token)) for token, was in self._before.term_dfs.items())
 
     def _idf_change(self, token: str) -> float:
         corpus, was = self._before.corpus, self._before.term_dfs[token]

@@ -827,3 +827,10 @@ def test_json_holds_nothing_that_a_terminal_obeys(cli: Cli) -> None:
     outcome = cli("show", "a", "--json")
     assert not set("\u009b\u202e") & set(outcome.out)
     assert outcome.envelope["results"][0]["title"] == title
+
+
+def test_bytes_that_are_no_text_are_told_as_json(demo: Cli) -> None:
+    """A query of half a character comes back as U+FFFD: strict readers refuse a lone surrogate."""
+    printed = demo("search", "bad\udcff", "--json").out
+    assert "bad\ufffd" in printed
+    assert printed.encode("utf-8")

@@ -10,27 +10,37 @@ LISTS = st.lists(st.sampled_from("abcdefghij"), unique=True, max_size=10)
 
 
 def by_definition(left, right, p):
-    """Equation 32 of Webber, Moffat and Zobel, term by term."""
-    short, long = sorted((left, right), key=len)
-    s, n = len(short), len(long)
-    if not s:
-        return 1.0 if not n else 0.0
+    """The weighted agreement at each depth, and beyond the end that of the end."""
+    if not left or not right:
+        return float(left == right)
 
-    def common(depth):
-        return len(set(short[:depth]) & set(long[:depth]))
+    def agreement(depth):
+        return len(set(left[:depth]) & set(right[:depth])) / depth
 
-    first = sum(common(d) / d * p**d for d in range(1, n + 1))
-    beyond = sum(common(s) * (d - s) / (s * d) * p**d for d in range(s + 1, n + 1))
-    tail = ((common(n) - common(s)) / n + common(s) / s) * p**n
-    return (1 - p) / p * (first + beyond) + tail
+    n = max(len(left), len(right))
+    return (1 - p) * sum(p ** (d - 1) * agreement(d) for d in range(1, n + 1)) + p**n * agreement(n)
+
+
+def extrapolated(left, right, p):
+    """RBO_ext of lists of one length: equation 30 of Webber, Moffat and Zobel."""
+    n = len(left)
+    common = [len(set(left[:d]) & set(right[:d])) for d in range(n + 1)]
+    return common[n] / n * p**n + (1 - p) / p * sum(common[d] / d * p**d for d in range(1, n + 1))
 
 
 @given(LISTS, LISTS, st.sampled_from([0.5, 0.9, 0.98]))
-def test_it_is_what_the_paper_defines(left, right, p):
+def test_it_is_what_is_defined(left, right, p):
     """For lists of any length, sharing whatever they share."""
-    assert rank_biased_overlap(left, right, persistence=p) == pytest.approx(
-        by_definition(left, right, p), abs=1e-12
-    )
+    found = rank_biased_overlap(left, right, persistence=p)
+    assert found == pytest.approx(by_definition(left, right, p), abs=1e-12)
+    if left and len(left) == len(right):
+        assert found == pytest.approx(extrapolated(left, right, p), abs=1e-12)
+
+
+@given(LISTS, LISTS)
+def test_only_equal_lists_overlap_fully(left, right):
+    """A list that lost or gained its end has changed."""
+    assert (rank_biased_overlap(left, right) > 1 - 1e-9) == (left == right)
 
 
 @given(LISTS, LISTS)

@@ -493,3 +493,37 @@ def test_the_readmes_month_does_not_depend_on_today(tmp_path, capsys):
                 said.append(capsys.readouterr().out)
     assert len(set(said)) == 1
     assert "5 queries compared, 5 drifted" in said[0]
+
+
+# What pushed a seed out
+
+
+def many(first, last, words="word"):
+    """Papers that hold the query's one term, the later the shorter."""
+    return [Paper(f"w{n:02}", words, "filler " * (60 - 2 * n), 2000) for n in range(first, last)]
+
+
+def test_a_seed_that_a_new_paper_displaces(tmp_path):
+    """Of a query of one term the df moves nobody: the paper that took the place is the cause."""
+    with litstore.open(tmp_path / "one.db") as store:
+        store.load([*many(0, 12), Paper("other", "nothing of it", "x", 1990)])
+        RetrievalClient(store).search("word")
+        # More papers come with the word than come into the list: its df alone would explain that.
+        weak = [Paper(f"weak{n:02}", "word", "filler " * 80, 1991) for n in range(15)]
+        store.load([Paper("arrived", "word", "", 1995), *weak])
+        drift = only(replay(store))
+        assert list(drift.entered) == ["arrived"]
+        assert len(drift.left) == 1
+        assert {(cause.kind, cause.detail) for cause in drift.causes} == {
+            ("paper added", "arrived")
+        }
+
+
+def test_a_list_that_loses_its_end_has_drifted(tmp_path):
+    """Deleting all but the best is no overlap of 1, and a gate sees it."""
+    with litstore.open(tmp_path / "tail.db") as store:
+        store.load(many(0, 9))
+        first = RetrievalClient(store).search("word").ranked[0].paper.id
+        store.delete(*(paper.id for paper in many(0, 9) if paper.id != first))
+        assert only(replay(store)).rbo < 0.5
+        assert run(["replay", "--db", store.path, "--fail-below", "0.9"]) == 7

@@ -162,7 +162,9 @@ def _quick_check(database: Database) -> Finding:
     with database.read() as connection:
         found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
     if found != "ok":
-        message = f"{found}; restore a backup, or load the papers into a new file"
+        message = (
+            f"{'; '.join(found.splitlines())}; restore a backup, or load the papers into a new file"
+        )
         return Finding("file", "problem", message)
     return Finding("file", "ok", "SQLite finds nothing wrong; litstore verify looks at every paper")
 

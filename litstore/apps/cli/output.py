@@ -70,9 +70,12 @@ def envelope(
         "errors": list(errors),
     }
     text = json.dumps(_finite(content), ensure_ascii=False, default=_plain, allow_nan=False)
-    say(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    text = _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    # Bytes that are no text, from the command line: half a character is no JSON.
+    say(_SURROGATE.sub("\ufffd", text))
 
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 # What a terminal may obey and JSON lets stand: C1 controls, marks that turn the writing around.
 _OBEYED: Final = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
