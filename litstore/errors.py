@@ -29,6 +29,7 @@ id) also stands in attributes, so that a program need not parse the text.
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 
@@ -120,9 +121,9 @@ class UnknownPaperError(LitstoreError, LookupError):
 class AmbiguousPaperError(UnknownPaperError):
     """Several papers have this identifier (`paper_id`); `candidates` are their ids."""
 
-    def __init__(self, paper_id: str, candidates: list[str]) -> None:
+    def __init__(self, paper_id: str, candidates: Sequence[str] = ()) -> None:
         super().__init__(paper_id)
-        self.candidates = candidates
+        self.candidates = list(candidates)
         self.args = (
             f"{paper_id!r} names {len(candidates)} papers; say which by its id: "
             f"{', '.join(map(repr, candidates))}",

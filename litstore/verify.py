@@ -21,7 +21,7 @@ from litstore.config import Recipe
 from litstore.database import contradictions, packed_ids, papers, stats
 from litstore.database.columns import LENGTHS, PER_ROW, YEARS, Column, Numbers
 from litstore.database.engine import raw_connection
-from litstore.database.layout import COLUMN_BITS, TF_ESCAPE
+from litstore.database.layout import ID_BITS, TF_ESCAPE
 from litstore.database.stats import CorpusStats
 from litstore.errors import DamagedStoreError
 from litstore.fields import counted
@@ -202,7 +202,7 @@ def _ids(connection: Connection) -> Iterator[Problem]:
     """The packed ids are those of the papers."""
     packed = dict(raw_connection(connection).execute(packed_ids.ALL_SQL).fetchall())
     known = raw_connection(connection).execute(packed_ids.FROM_PAPERS_SQL)
-    for block, rows in groupby(known, key=lambda row: row[0] >> COLUMN_BITS):
+    for block, rows in groupby(known, key=lambda row: row[0] >> ID_BITS):
         yield from _id_problems(block, packed.pop(block, b""), dict(rows))
     for block, row in packed.items():
         if row.strip(packed_ids.SEPARATOR):
@@ -216,7 +216,7 @@ def _id_problems(block: int, packed: bytes, implied: dict[int, str]) -> Iterator
         yield Problem("ids", f"row {block} is damaged: {len(packed)} bytes")
         return
     for place, encoded in enumerate(row):
-        doc, stored = block * PER_ROW + place, encoded.decode("utf-8", "replace")
+        doc, stored = block * packed_ids.PER_ROW + place, encoded.decode("utf-8", "replace")
         if stored != implied.get(doc, ""):
             message = f"document {doc}: {implied.get(doc, '')!r} in the paper, {stored!r} stored"
             yield Problem("ids", message)

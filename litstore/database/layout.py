@@ -17,6 +17,8 @@ BLOCK_SPAN: Final = 8192
 """A dense row of `posting_blocks` covers at most this many consecutive document numbers."""
 COLUMN_BITS: Final = 8
 """A row of a packed column (`doc_length_blocks`, ...) covers 2 ** 8 document numbers."""
+ID_BITS: Final = 6
+"""A row of `doc_id_blocks` covers 2 ** 6: ids are longer, and rows of some 500 bytes fill pages."""
 LAST_DOC: Final = 0x7FFF_FFFF
 """No document number is larger, so a (term number, document number) pair fits one INTEGER key."""
 TF_ESCAPE: Final = 255

@@ -1,4 +1,4 @@
-"""Ids by document number, packed: 256 documents a row, beside the wide rows of `papers`.
+"""Ids by document number, packed: 64 documents a row, beside the wide rows of `papers`.
 
 A long list of results needs one id of each of a thousand papers, which lie on as many pages. The
 packed ids of a million papers are some ten megabytes; a process that asks for many reads them all
@@ -17,10 +17,10 @@ from sqlalchemy import Connection
 
 from litstore.database import papers
 from litstore.database.engine import raw_connection, rows_as_json
-from litstore.database.layout import COLUMN_BITS
+from litstore.database.layout import ID_BITS, LAST_DOC
 from litstore.errors import DamagedStoreError
 
-PER_ROW: Final = 1 << COLUMN_BITS
+PER_ROW: Final = 1 << ID_BITS
 SEPARATOR: Final = b"\0"
 """No id holds it: text is stored without U+0000."""
 WORTH_IDS: Final = 500
@@ -45,7 +45,7 @@ def put(connection: Connection, ids: Mapping[int, str]) -> None:
     """Set the ids of these documents; '' for one that is no more."""
     by_row: dict[int, dict[int, bytes]] = {}
     for doc, paper_id in ids.items():
-        by_row.setdefault(doc >> COLUMN_BITS, {})[doc & (PER_ROW - 1)] = paper_id.encode()
+        by_row.setdefault(doc >> ID_BITS, {})[doc & (PER_ROW - 1)] = paper_id.encode()
     raw = raw_connection(connection)
     rows = {block: [b""] * PER_ROW for block in by_row}
     for block, packed in raw.execute(ROWS_SQL, (rows_as_json(sorted(by_row)),)):
@@ -57,7 +57,7 @@ def put(connection: Connection, ids: Mapping[int, str]) -> None:
 
 
 def decode(packed: bytes) -> list[bytes]:
-    """Unpack one row: 256 ids. Raises DamagedStoreError for another number."""
+    """Unpack one row: 64 ids. Raises DamagedStoreError for another number."""
     ids = packed.split(SEPARATOR)
     if len(ids) != PER_ROW:
         raise DamagedStoreError(_DAMAGED)
@@ -69,7 +69,7 @@ def rebuild(connection: Connection) -> None:
     raw = raw_connection(connection)
     raw.execute("DELETE FROM doc_id_blocks")
     known = raw.execute(FROM_PAPERS_SQL)
-    while rows := known.fetchmany(100 * PER_ROW):
+    while rows := known.fetchmany(400 * PER_ROW):
         put(connection, dict(rows))
 
 
@@ -79,7 +79,7 @@ class _All:
     def __init__(self, connection: Connection) -> None:
         rows = raw_connection(connection).execute(ALL_SQL).fetchall()
         last = rows[-1][0] if rows else -1
-        if rows and not 0 <= rows[0][0] <= last < 1 << 24:
+        if rows and not 0 <= rows[0][0] <= last <= LAST_DOC >> ID_BITS:
             raise DamagedStoreError(_DAMAGED)
         missing = SEPARATOR * (PER_ROW - 1)
         held = dict(rows)

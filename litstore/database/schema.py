@@ -218,9 +218,9 @@ doc_year_blocks: Final = _table(
 
 doc_id_blocks: Final = _table(
     "doc_id_blocks",
-    "Ids of papers, packed: row b holds the 256 documents with doc >> 8 = b.",
-    _key("block", "doc >> 8"),
-    Column("ids", LargeBinary, nullable=False, comment="256 ids, U+0000 between them; '' = none"),
+    "Ids of papers, packed: row b holds the 64 documents with doc >> 6 = b.",
+    _key("block", "doc >> 6"),
+    Column("ids", LargeBinary, nullable=False, comment="64 ids, U+0000 between them; '' = none"),
     rowid=True,
 )
 

@@ -27,10 +27,10 @@ def upgrade() -> None:
     connection = op.get_bind()
     known = connection.exec_driver_sql("SELECT doc, id FROM papers ORDER BY doc")
     packed = []
-    for block, rows in groupby(known, key=lambda row: row[0] >> 8):
-        ids = [b""] * 256
+    for block, rows in groupby(known, key=lambda row: row[0] >> 6):
+        ids = [b""] * 64
         for doc, paper_id in rows:
-            ids[doc & 255] = paper_id.encode()
+            ids[doc & 63] = paper_id.encode()
         packed.append((block, b"\0".join(ids)))
     if packed:
         connection.exec_driver_sql("INSERT INTO doc_id_blocks (block, ids) VALUES (?, ?)", packed)
