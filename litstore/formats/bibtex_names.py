@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from litstore.formats.latex import to_text
-from litstore.formats.names import Name, is_group, one_line
+from litstore.formats.names import Name, is_group, is_suffix_alone, one_line
 
 _AND: Final = re.compile(r"\sand\s|\Aand\s|\sand\Z|[{}]", re.IGNORECASE)
 _OTHERS: Final = frozenset(("others", "et al", "et al.", "etal", "…", "..."))
@@ -92,7 +92,7 @@ def _name(source: str) -> Name | None:
         return Name(literal=_text(source))
     if suffix and _is_suffix(given) and not _is_suffix(suffix):
         given, suffix = suffix, given
-    elif not suffix and _is_suffix(given):
+    elif not suffix and _is_suffix(given) and is_suffix_alone(given):
         suffix, given = given, ""
     particle, family = _split_von(_words(parts[0]))
     return Name(family, given, particle, suffix) if family else None

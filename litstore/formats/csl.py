@@ -36,28 +36,37 @@ TYPES: Final = words(
 )
 """The types of CSL 1.0.2."""
 
-_OWN_FIELDS: Final = frozenset(
-    ("authors", "year", "references", "citations", "extra", "identifiers", "source", "venue")
-)
+_OWN_FIELDS: Final = frozenset(("authors", "year", "citations", "extra", "identifiers", "venue"))
+"""Fields of litstore's own form that CSL has no variable for; it has source and references."""
+
+_SHARED_FIELDS: Final = frozenset(("source", "references"))
 _CSL_FIELDS: Final = frozenset(
-    ("issued", "container-title", "DOI", "citation-key", "title-short", "publisher-place", "URL")
-)
+    ("issued", "container-title", "DOI", "PMID", "PMCID", "URL", "citation-key", "title-short",
+     "publisher-place")
+)  # fmt: skip
 _EXTRA_LINE: Final = re.compile(r"^\s*(PMID|PMCID|DOI|arXiv|ISBN)\s*:\s*(\S+)", re.MULTILINE)
 
 
 def is_record(item: Mapping[str, Any]) -> bool:
     """Whether a JSON object is a CSL item, and not litstore's own form.
 
-    Where both would do (an id, a type and a title), it is litstore's, whose ids are papers' own.
+    A date or people in the form of CSL decide; else its variables do, unless litstore's own fields
+    stand beside them. Where both would do (an id, a type and a title), it is litstore's, whose ids
+    are papers' own.
     """
-    if item.keys() & _OWN_FIELDS:
-        return False
-    if item.get("type") in TYPES and item.keys() & _CSL_FIELDS:
-        return True
     if isinstance(item.get("issued"), Mapping):
         return True
-    people = [as_mapping(person) for person in as_list(item.get("author"))]
-    return any("family" in person or "literal" in person for person in people)
+    if any(map(_is_person, as_list(item.get("author")))):
+        return True
+    if item.keys() & _OWN_FIELDS or not item.keys() & _CSL_FIELDS:
+        return False
+    return item.get("type") in TYPES or not item.keys() & _SHARED_FIELDS
+
+
+def _is_person(value: object) -> bool:
+    return isinstance(value, Mapping) and not value.keys().isdisjoint(
+        ("family", "given", "literal")
+    )
 
 
 def record(item: Mapping[str, Any], raw: str, line: int) -> Record:

@@ -15,7 +15,7 @@ import msgspec
 from litstore.errors import RecordError
 from litstore.formats import crossref, csl, json_values, jsonl, openalex, semanticscholar
 from litstore.formats.record import MAX_RECORD_BYTES, Record, as_mapping
-from litstore.formats.sources import Source, is_wide, lines
+from litstore.formats.sources import Source, has_plain_lines, lines
 from litstore.paper import Paper
 
 OWN: Final = "jsonl"
@@ -25,16 +25,19 @@ _KINDS: Final = (openalex, semanticscholar, crossref, csl)
 _LISTS: Final = ("results", "data", "recommendedPapers", "items", "matches", "papers", "records")
 
 
-def read(source: Source) -> Iterator[Record | RecordError]:
-    """Yield each record of a source, or why it cannot be one."""
+def read(source: Source, *, only: ModuleType | None = None) -> Iterator[Record | RecordError]:
+    """Yield each record of a source, or why it cannot be one.
+
+    only: the module that reads every object, where their keys must not decide.
+    """
     if json_values.is_by_line(source.head):
-        yield from _by_line(source)
+        yield from _by_line(source, only)
         return
     for value in json_values.values(source):
         if isinstance(value, RecordError):
             yield value
         else:
-            yield from _records(value.content, value.raw, source.name, value.line)
+            yield from _records(value.content, value.raw, source.name, value.line, only)
 
 
 def read_papers(source: Source) -> Iterator[Paper | Record | RecordError]:
@@ -56,35 +59,37 @@ def read_papers(source: Source) -> Iterator[Paper | Record | RecordError]:
             yield from _records(content, raw, source.name, number)
 
 
-def _by_line(source: Source) -> Iterator[Record | RecordError]:
+def _by_line(source: Source, only: ModuleType | None) -> Iterator[Record | RecordError]:
     for found in _objects(source):
         if isinstance(found, RecordError):
             yield found
         else:
             number, raw, content = found
-            yield from _records(content, raw, source.name, number)
+            yield from _records(content, raw, source.name, number, only)
 
 
 def _objects(source: Source) -> Iterator[tuple[int, bytes, dict[str, Any]] | RecordError]:
     chunks = source.chunks
-    if is_wide(source.head):
+    if not has_plain_lines(source.head):
         chunks = (text.encode("utf-8", "replace") for text in lines(source))
     return jsonl.objects(chunks, name=source.name)
 
 
-def _records(content: Any, raw: bytes, name: str, line: int) -> Iterator[Record | RecordError]:
+def _records(
+    content: Any, raw: bytes, name: str, line: int, only: ModuleType | None = None
+) -> Iterator[Record | RecordError]:
     if not isinstance(content, Mapping):
         yield RecordError(f"an object expected, not {str(content)[:40]!r}", source=name, line=line)
         return
-    kind = _kind(content)
+    kind = None if only else _kind(content)
     items = None if kind else _unwrapped(content)
     if items is None:
-        yield _record(content, kind, raw.decode("utf-8", "replace"), name, line)
+        yield _record(content, only or kind, raw.decode("utf-8", "replace"), name, line)
         return
     for item in items:
         encoded = msgspec.json.encode(item).decode()
         if isinstance(item, Mapping):
-            yield _record(item, _kind(item), encoded, name, line)
+            yield _record(item, only or _kind(item), encoded, name, line)
         else:
             yield RecordError(f"an object expected, not {encoded[:40]}", source=name, line=line)
 

@@ -16,12 +16,13 @@ import msgspec
 
 from litstore.errors import RecordError
 from litstore.formats.record import MAX_RECORD_BYTES
-from litstore.formats.sources import Source, decode_line, is_wide, lines
+from litstore.formats.sources import Source, decode_head, decode_line, is_wide, lines
 
 MAX_DOCUMENT_BYTES: Final = 64 * 1024 * 1024
 """One document that is no array is read as a whole up to this size."""
 
 _MARK: Final = re.compile(rb'["{}\[\]]')
+_LINE_END: Final = re.compile(rb"[\r\n]")
 _TAIL_BYTES: Final = 64 * 1024
 
 
@@ -67,7 +68,9 @@ def decode(raw: bytes) -> Any:
 
 def is_by_line(head: bytes) -> bool:
     """Whether a source that begins so has one object a line, rather than one over many lines."""
-    first = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0].strip()
+    if is_wide(head):
+        head = decode_head(head).encode("utf-8", "replace")
+    first = _LINE_END.split(head.removeprefix(b"\xef\xbb\xbf").lstrip(), 1)[0].strip()
     return not first.startswith(b"[") and first[-1:] not in (b"{", b"[", b",", b":")
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 _SUFFIX: Final = re.compile(r"(?:jr|sr|[2-4](?:nd|rd|th)|ii|iii|iv|v|filho|neto)\.?", re.IGNORECASE)
+_CAPITALS: Final = re.compile(r"(?:[A-Z]\.?){1,2}")
 _GROUP: Final = re.compile(
     r"\b(?:group|consorti(?:um|a)|collaborat(?:ion|ors|ive)|committee|society|association"
     r"|organi[sz]ation|network|investigators?|university|institutes?|team|initiative|council"
@@ -51,7 +52,7 @@ class Name:
         """
         if self.literal:
             return self.literal
-        if suffix_last and not self.suffix and _SUFFIX.fullmatch(self.given):
+        if suffix_last and not self.suffix and is_suffix_alone(self.given):
             # Behind a comma such a given name would be read as a suffix.
             return str(self)
         rest = [self.given, self.suffix] if suffix_last else [self.suffix, self.given]
@@ -109,10 +110,7 @@ class Name:
             return cls.from_display(given)
         if suffix and _SUFFIX.fullmatch(given) and not _SUFFIX.fullmatch(suffix):
             given, suffix = suffix, given
-        # "Coates, JR" is J. R. Coates; without given names a suffix has a point or small letters.
-        elif (
-            not suffix and given not in ("JR", "SR") and _SUFFIX.fullmatch(given) and len(given) > 1
-        ):
+        elif not suffix and is_suffix_alone(given):
             return cls(family, "", "", given) if " " not in family else cls.from_display(text)
         elif not suffix:
             given, suffix = _split_suffix(given)
@@ -157,11 +155,32 @@ class Name:
         """Read "Berg JA" or "van der Berg JA Jr", as MEDLINE and Vancouver write."""
         text = one_line(text)
         words = text.split(" ")
-        suffix = words.pop() if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
+        suffix = ""
+        if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) and _INITIALS.fullmatch(words[-2]):
+            suffix = words.pop()
         if len(words) < 2 or not _INITIALS.fullmatch(words[-1]) or is_group(text):
             return cls.from_inverted(text) if "," in text else (cls(literal=text) if text else None)
         particle, family = split_particle(" ".join(words[:-1]))
         return cls(family, words[-1], particle, suffix)
+
+
+def is_suffix_alone(text: str) -> bool:
+    """Whether what stands alone behind a family name is a suffix ("Jr.", "III"), no initials.
+
+    "Coates, JR" is J. R. Coates, and "Ivanov, V." has one initial.
+    """
+    return _SUFFIX.fullmatch(text) is not None and not _CAPITALS.fullmatch(text)
+
+
+def given_initials(given: str) -> str:
+    """Return given names with initials that are written as one word parted: "LJ" is "L. J.".
+
+    A word of two or three capitals is such, where nothing in the name has small letters. "Jo",
+    "J.-P." and "Anne LJ" stay as they are.
+    """
+    if given.isupper() and re.fullmatch(r"[^\W\d_]{2,3}", given):
+        return " ".join(f"{letter}." for letter in given)
+    return given
 
 
 def one_line(text: str) -> str:

@@ -16,6 +16,7 @@ from litstore.errors import ConfigError, RecordError
 from litstore.formats import (
     arxiv,
     bibtex,
+    csl,
     endnote,
     enw,
     isi,
@@ -61,8 +62,11 @@ TEXT: Final = (
 )
 READERS: Final = {reader.name: reader for reader in (*XML, *TEXT)}
 
-FORMATS: Final = (*READERS, "json")
-"""The names of formats; "json" stands for every kind of JSON."""
+ALIASES: Final = {"biblatex": bibtex.NAME, "tsv": table.NAME, "jsonl": "json"}
+"""Further names, so that what a writer is called is what its reader is called."""
+
+FORMATS: Final = (*READERS, csl.NAME, "json", *ALIASES)
+"""The names of formats; "json" stands for every kind of JSON, each object known by its keys."""
 
 _JSON_ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".jsonlines")
 _NUMBERED: Final = re.compile(r"\[[0-9]{1,4}\]\s*[^\s,\]]")
@@ -180,9 +184,12 @@ def _read(
     columns: Mapping[str, str] | None,
     read_json: Callable[[Source], Iterator[Any]] = json_records.read,
 ) -> Iterator[Any]:
-    found = kind or ("csv" if columns else format_of(source))
+    named = ALIASES.get(kind, kind) if kind else None
+    found = named or (table.NAME if columns else format_of(source))
     if found == "json":
         yield from read_json(source)
+    elif found == csl.NAME:
+        yield from json_records.read(source, only=csl)
     elif found in READERS:
         more = {"columns": columns} if found == table.NAME and columns else {}
         text = lines(source, cut=any(reader.name == found for reader in XML))

@@ -35,6 +35,7 @@ _CHUNK_BYTES: Final = 256 * 1024
 _HEAD_BYTES: Final = 64 * 1024
 _ZIP_MAGIC: Final = b"PK\x03\x04"
 _FOREIGN: Final = (
+    (gzipped.MAGIC, "gzip inside gzip", "gunzip"),
     (b"BZh", "compressed with bzip2", "bzip2 -d"),
     (b"\xfd7zXZ\0", "compressed with xz", "xz -d"),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd", "zstd -d"),
@@ -58,13 +59,18 @@ class Source:
     chunks: Iterator[bytes]
 
 
-def expand(names: list[str]) -> list[str]:
+def expand(
+    names: list[str], *, on_skipped: Callable[[str], None] = lambda _name: None
+) -> list[str]:
     """Return the files that these paths, folders and glob patterns mean, in order.
 
     A folder means every file in it and below it, in order of name, without hidden ones; links to
     folders are not followed. A file that is named twice is there twice; folders and patterns add
     only what is not there yet. "-" is standard input. What exists under its very name is not a
     pattern. A pattern or folder without any file stays as it is, for the error that names it.
+
+    on_skipped: called with the name of each pipe, socket or device in a folder: reading it might
+    never end, so only one that is named itself is read.
     """
     found: list[str] = []
     for name in names:
@@ -72,7 +78,12 @@ def expand(names: list[str]) -> list[str]:
             found.append(name)
             continue
         if Path(name).is_dir():
-            files = _files_below(name)
+            files = []
+            for path in _files_below(name):
+                if Path(path).is_file() or not Path(path).exists():
+                    files.append(path)
+                else:
+                    on_skipped(path)
         elif glob.has_magic(name):
             matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 (keeps the spelling)
             files = [path for path in matches if Path(path).is_file()]
@@ -234,6 +245,9 @@ def _member(
         if head.startswith(_ZIP_MAGIC):
             yield RecordError("an archive inside an archive; unpack it first", source=label)
             return
+        if head.startswith(gzipped.MAGIC):
+            yield RecordError("gzip inside gzip; unpack it first", source=label)
+            return
         yield Source(label, head, chunks)
 
 
@@ -260,8 +274,10 @@ def decode_head(head: bytes) -> str:
     """Return the beginning of a source as text, as `lines` would read it, for recognising it."""
     codec = _wide_codec(head)
     if codec:
-        return head.decode(codec, "replace").lstrip("\ufeff")
-    return "".join(decode_line(piece) for piece in head.splitlines(keepends=True)).lstrip("\ufeff")
+        text = head.decode(codec, "replace")
+    else:
+        text = "".join(decode_line(piece) for piece in head.splitlines(keepends=True))
+    return text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def lines(source: Source, *, cut: bool = False) -> Iterator[str]:
@@ -297,8 +313,10 @@ def _narrow_lines(source: Source, *, cut: bool) -> Iterator[str]:
         for line in whole:
             number += 1
             yield decode_line(line + b"\n")
-        if cut and len(rest) > _CHUNK_BYTES and (end := rest.rfind(b">") + 1):
-            yield decode_line(rest[:end])
+        # The last byte may be the first half of "\r\n".
+        cuts = (b"\r", b">") if cut else (b"\r",)
+        if len(rest) > _CHUNK_BYTES and (end := max(rest.rfind(c, 0, -1) for c in cuts) + 1):
+            yield from _decoded(rest[:end])
             rest = rest[end:]
         if len(rest) > MAX_LINE_BYTES:
             raise RecordError(
@@ -308,6 +326,11 @@ def _narrow_lines(source: Source, *, cut: bool) -> Iterator[str]:
             )
     if rest:
         yield decode_line(rest)
+
+
+def _decoded(piece: bytes) -> Iterator[str]:
+    """The lines of a piece that "\\r" ends, each in its own encoding."""
+    return map(decode_line, piece.splitlines(keepends=True))
 
 
 def _wide_lines(source: Source, codec: str) -> Iterator[str]:
@@ -329,6 +352,11 @@ def _wide_lines(source: Source, codec: str) -> Iterator[str]:
 def is_wide(head: bytes) -> bool:
     """Whether a source that begins so is UTF-16."""
     return _wide_codec(head) is not None
+
+
+def has_plain_lines(head: bytes) -> bool:
+    """Whether a source that begins so has one byte a letter, and lines that "\\n" ends."""
+    return not is_wide(head) and (b"\n" in head or b"\r" not in head)
 
 
 def _wide_codec(head: bytes) -> str | None:

@@ -282,6 +282,24 @@ class TestLoad:
         assert cli("duplicates", "split", "10.1000/a").code == 0
         assert cli("load", "in").out.startswith("3 records: 0 new, 0 updated, 3 unchanged")
 
+    def test_what_holds_nothing_is_named(self, cli: Cli) -> None:
+        """A file without records, a pipe in a folder; the rest is loaded."""
+        Path("in").mkdir()
+        write("in/a.jsonl", '{"id": "1", "title": "T"}')
+        Path("in/empty.ris").touch()
+        write("in/blank.csv", " ", "")
+        os.mkfifo("in/pipe")
+        ran = cli("load", "in")
+        assert ran.code == 0
+        assert ran.out.startswith("1 record: 1 new")
+        assert "in/empty.ris holds no records" in ran.err
+        assert "in/blank.csv holds no records" in ran.err
+        assert "in/a.jsonl" not in ran.err
+        assert "skipped in/pipe: no regular file" in ran.err
+        checked = cli("check", "in")
+        assert "skipped in/pipe: no regular file" in checked.err
+        assert "in/empty.ris holds no records" in checked.err
+
     def test_a_dry_run_changes_nothing(self, cli: Cli) -> None:
         """The same counts, and no file where there was none."""
         write("a.bib", "@article{k, title={Herring}, year=2019}")

@@ -2,6 +2,7 @@
 """The parts that readers share: dates, names, LaTeX, markup."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -67,6 +68,25 @@ def test_any_text_is_a_date_or_none(text: str) -> None:
 def test_a_name_with_a_comma(text: str, name: Name) -> None:
     """Particles, suffixes and groups are what they are."""
     assert Name.from_inverted(text) == name
+
+
+@pytest.mark.parametrize("given_name", ["V.", "V", "SR", "JR", "II", "IV", "J.R.", "LJ"])
+def test_initials_are_no_suffix(given_name: str) -> None:
+    """Alone behind a comma they are a given name, in every format and on every way back."""
+    name = Name("Ivanov", given_name)
+    assert name.inverted() == f"Ivanov, {given_name}"
+    assert Name.from_inverted(f"Ivanov, {given_name}") == name
+    assert Name.from_initials(f"van den Ivanov {given_name}") == replace(name, particle="van den")
+    assert bibtex_names.split_names(f"Ivanov, {given_name}") == ([name], False)
+
+
+@pytest.mark.parametrize("suffix", ["Jr.", "Sr", "Jr", "III", "III.", "3rd"])
+def test_a_suffix_alone_behind_a_family_name(suffix: str) -> None:
+    """Spelt as nobody spells initials, it is one; beside a given name in capitals, too."""
+    assert Name.from_inverted(f"King, {suffix}") == Name("King", "", "", suffix)
+    for capitals in ("JR", "II", suffix):
+        name = Name("King", "Martin", "", capitals)
+        assert Name.from_inverted(name.inverted()) == name
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from litstore.errors import ConfigError, InputError, RecordError
-from litstore.formats.reading import read_records
+from litstore.formats.reading import FORMATS, read_records
 from litstore.formats.record import Record
+from litstore.formats.write.formats import WRITERS
 
 RIS = """\
 TY  - JOUR
@@ -374,6 +375,38 @@ def test_an_id_is_not_lost_to_another_format(tmp_path: Path, own: dict[str, Any]
     for content in (json.dumps(own), json.dumps([own])):
         (record,) = read(tmp_path, content)
         assert (record.format, record.paper.id) == ("jsonl", "p1")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"source": "PubMed"}, {"references": "6 U.S. 137"}, {"source": "PubMed", "author": []},
+     {"source": "PubMed", "issued": {}}, {"source": "arXiv", "issued": {}, "DOI": ""}],
+)  # fmt: skip
+def test_variables_of_csl_that_litstore_has_too(tmp_path: Path, other: dict[str, Any]) -> None:
+    """What only CSL has decides: a date, people, variables in capitals."""
+    item = {"id": "smith2019", "type": "article-journal", "title": "Tea",
+            "author": [{"family": "Smith", "given": "Ann"}], "container-title": "J Tea",
+            "issued": {"date-parts": [[2019]]}, "DOI": "10.1000/one", **other}  # fmt: skip
+    (found,) = read(tmp_path, json.dumps([item]))
+    assert (found.format, found.has_own_id, found.paper.venue) == ("csl", False, "J Tea")
+    assert found.paper.authors == ([] if other.get("author") == [] else ["Ann Smith"])
+
+
+def test_csl_can_be_insisted_on(tmp_path: Path) -> None:
+    """Of an item that could be litstore's own, too, alone, in a list or a line of many."""
+    item = json.dumps({"id": "a", "type": "book", "title": "Tea", "source": "Library"})
+    for content in (item, f"[{item}]", f"{item}\n{item}\n", f'{{"items": [{item}]}}'):
+        assert {one.format for one in read(tmp_path, content)} == {"jsonl"}
+        assert {one.format for one in read(tmp_path, content, kind="csl")} == {"csl"}
+
+
+def test_what_is_written_by_a_name_is_read_by_it(tmp_path: Path) -> None:
+    """Every name of a format that can be read back is one of a reader."""
+    assert set(WRITERS) - {"apa", "vancouver"} <= set(FORMATS)
+    (found,) = read(tmp_path, "@book{a, title = {T}}", kind="biblatex")
+    assert found.format == "bibtex"
+    (found,) = read(tmp_path, '{"id": "1", "title": "T"}', kind="jsonl")
+    assert found.paper.id == "1"
 
 
 def test_columns_may_be_named(tmp_path: Path) -> None:

@@ -87,6 +87,42 @@ def test_any_bytes_are_records_or_reasons(content: bytes) -> None:
         assert all(isinstance(item, Record | RecordError) for item in found)
 
 
+OLD_MAC = {
+    "csv": b'title,year,authors\rTwo teas,2001,"Bee, Ann"\rMore tea,2002,\r',
+    "ris": b"TY  - JOUR\rTI  - Two teas\rER  - \rTY  - JOUR\rTI  - More tea\rER  - \r",
+    "isi": b"FN x\rVR 1.0\rPT J\rTI Two teas\rPY 2001\rER\r\rPT J\rTI More tea\rPY 2001\rER\rEF\r",
+    "jsonl": b'{"id": "1", "title": "Two teas"}\r{"id": "2", "title": "More tea"}\r',
+    "json": b'{\r"id": "1",\r"title": "Two teas"\r}\r{\r"id": "2", "title": "More tea"}\r',
+    "bib": b"@misc{a,\r title={Two teas}}\r\r@misc{b,\r title={More tea}}\r",
+}
+
+
+@pytest.mark.parametrize("content", OLD_MAC.values(), ids=OLD_MAC)
+def test_carriage_returns_end_lines(tmp_path: Path, content: bytes) -> None:
+    """Of any format, in any encoding, and whatever the file is called."""
+    for encoded in (content, content.decode().encode("utf-16")):
+        found = list(read_records(write(tmp_path / "old", encoded)))
+        assert reasons(found) == []
+        assert titles(found) == ["Two teas", "More tea"]
+
+
+def test_many_lines_without_a_line_feed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as there are, however large the file; each in its encoding."""
+    monkeypatch.setattr(sources, "MAX_LINE_BYTES", 1_000_000)
+    rows = [f"Größe {n} {'x' * 1000}" for n in range(1_500)]
+    content = "\r".join(["title,year", *rows]).encode("cp1252")
+    assert len(content) > sources.MAX_LINE_BYTES
+    assert titles(list(read_records(write(tmp_path / "old.csv", content)))) == rows
+
+
+@pytest.mark.parametrize("content", [b"a,b\rc", bytes(range(256)) * 800, b"title|doi\r|"])
+def test_what_is_no_table_is_one_reason(tmp_path: Path, content: bytes) -> None:
+    """Whatever its bytes are, and that it is called one."""
+    found = list(read_records(write(tmp_path / "a.csv", content)))
+    assert titles(found) == []
+    assert len(reasons(found)) <= 1
+
+
 def test_files_folders_and_patterns(tmp_path: Path) -> None:
     """In order, hidden ones left out; what is missing stays for its error."""
     for name in ("b/2.ris", "b/1.ris", "b/.hidden", "b/.git/x", "a.ris", "[x].ris"):
@@ -97,6 +133,17 @@ def test_files_folders_and_patterns(tmp_path: Path) -> None:
     assert short == ["b/1.ris", "b/2.ris", "[x].ris", "a.ris", "a.ris", "[x].ris", "no*", "-"]
 
 
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    """It is told of; named itself it is read."""
+    file = write(tmp_path / "in/a.ris", b"")
+    os.mkfifo(tmp_path / "in/pipe")
+    pipe = str(tmp_path / "in/pipe")
+    skipped: list[str] = []
+    assert sources.expand([str(tmp_path / "in")], on_skipped=skipped.append) == [file]
+    assert skipped == [pipe]
+    assert sources.expand([pipe], on_skipped=skipped.append) == [pipe]
+
+
 class TestArchives:
     """gzip and zip, read as a stream, known by their first bytes."""
 
@@ -104,6 +151,16 @@ class TestArchives:
         """Also inside a zip archive."""
         packed = gzip.compress(BIB.format(n=1).encode())
         assert titles(list(read_records(write(tmp_path / "a", packed)))) == ["Größe 1"]
+
+    def test_gzip_in_gzip(self, tmp_path: Path) -> None:
+        """Is named, in an archive too."""
+        packed = gzip.compress(gzip.compress(BIB.format(n=1).encode()))
+        (reason,) = reasons(list(read_records(write(tmp_path / "a", packed))))
+        assert "gzip inside gzip" in reason
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.writestr("a.gz", packed)
+        (reason,) = reasons(list(read_records(str(tmp_path / "a.zip"))))
+        assert "gzip inside gzip" in reason
 
     def test_zip(self, tmp_path: Path) -> None:
         """Every member in its own format; folders and what a Mac adds are none."""

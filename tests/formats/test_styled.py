@@ -54,6 +54,14 @@ def printed(wanted: str, *papers: Paper, **options: Any) -> list[str]:
 class TestStyles:
     """What the well-known styles print."""
 
+    def test_initials_in_one_word(self) -> None:
+        """Each counts: "LJ" is two."""
+        names = {"names": [{"family": "Larsen", "given": "LJ"}]}
+        (ieee,) = printed("ieee", paper(authors=["LJ Larsen"], extra=names))
+        assert ieee.startswith("[1] L. J. Larsen, ")
+        (apa,) = printed("apa", paper(authors=["LJ Larsen"], extra=names))
+        assert apa.startswith("Larsen, L. J. (2019). ")
+
     @pytest.mark.parametrize(
         ("name", "expected"),
         [

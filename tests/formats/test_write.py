@@ -443,3 +443,30 @@ def test_the_names_of_a_json_item_are_csl() -> None:
     assert item["author"][1] == {"literal": "The Herring and Salmon Group"}
     assert item["issued"] == {"date-parts": [[2019, 5, 31]]}
     assert Name.from_csl(item["author"][2]) == Name("D'Été", "Anna María")
+
+
+@pytest.mark.parametrize(
+    ("given_name", "apa", "vancouver"),
+    [("LJ", "L. J.", "LJ"), ("LJK", "L. J. K.", "LJ"), ("Lo", "L.", "L"), ("L", "L.", "L"),
+     ("Lars J", "L. J.", "LJ"), ("L-J", "L.-J.", "LJ"), ("ØJ", "Ø. J.", "ØJ"), ("JR", "J. R.", "JR"),
+     ("V.", "V.", "V")],
+)  # fmt: skip
+def test_initials_in_one_word(given_name: str, apa: str, vancouver: str) -> None:
+    """Each counts, in references and in any style."""
+    text = f"TY  - JOUR\r\nAU  - Larsen, {given_name}\r\nTI  - T\r\nPY  - 2001\r\nER  - \r\n"
+    (paper,) = read(text, "ris")
+    entry = Entry(paper, "k")
+    assert apa_reference(entry).startswith(f"Larsen, {apa} (2001)")
+    assert vancouver_reference(entry).startswith(f"Larsen {vancouver}. T.")
+    for kind in BACK:
+        (again,) = read(written(kind, paper))
+        assert Entry(again, "k").names == entry.names, kind
+
+
+@pytest.mark.parametrize("kind", ["bibtex", "biblatex", "ris", "csl", "csv", "jsonl"])
+@pytest.mark.parametrize("more", [{}, {"year": 2001}, {"extra": {"date": "2001-05"}, "year": 2001}])
+def test_a_paper_of_which_nothing_is_known_comes_back(kind: str, more: dict[str, Any]) -> None:
+    """Its entry says under which name it is known."""
+    (paper,) = read(written(kind, Paper(id="p 1", **more)))
+    assert paper.year == more.get("year")
+    assert paper.id == "p 1" or paper.extra["note"] == "No title; known as p 1"

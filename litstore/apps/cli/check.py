@@ -12,7 +12,7 @@ import click
 
 import litstore
 from litstore.apps.cli.commands import CHECK_FAILED, FAILURE, OK, PARTIAL, db_option, json_option
-from litstore.apps.cli.output import envelope, note, printable, table
+from litstore.apps.cli.output import envelope, no_records, note, printable, skipped_special, table
 from litstore.check import Checker, Verdict
 from litstore.check.verdict import STATUSES
 from litstore.errors import InputError, RecordError
@@ -36,7 +36,9 @@ class _Checked:
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--format", "kind", type=click.Choice([*reading.FORMATS, reference_lines.NAME]),
-              metavar="NAME", help="Read as this format. [default: the content tells]")  # fmt: skip
+              metavar="NAME",
+              help="Read as this format, one of litstore load, or text. "
+                   "[default: the content tells]")  # fmt: skip
 @click.option("--problems", is_flag=True, help="Leave out what is found and says the same.")
 @click.option("--fail-on", multiple=True, type=click.Choice(FAIL_ON),
               default=("not-found", "retracted"), show_default=True,
@@ -61,11 +63,12 @@ def check(
     checked: list[_Checked] = []
     unread: list[RecordError] = []
     failures: list[InputError] = []
-    names = sources.expand(list(files))
+    names = sources.expand(list(files), on_skipped=skipped_special)
     with litstore.open(db, create=False) as store:
         checker = Checker(store)
         seen: dict[str, str] = {}
         for name in names:
+            n_before = len(checked) + len(unread)
             try:
                 for item in checker.check(reading.read_references(name, kind=kind)):
                     if isinstance(item, RecordError):
@@ -74,6 +77,9 @@ def check(
                         checked.append(_placed(item, name, seen, several=len(names) > 1))
             except InputError as error:
                 failures.append(error)
+            else:
+                if len(checked) + len(unread) == n_before:
+                    no_records(name)
     counts = Counter(each.verdict.status for each in checked)
     shown = [each for each in checked if not problems or each.verdict.status != "found"]
     if as_json:

@@ -28,7 +28,16 @@ from litstore.apps.cli.commands import (
     json_option,
     profile_option,
 )
-from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
+from litstore.apps.cli.output import (
+    envelope,
+    no_records,
+    note,
+    printable,
+    read_stdin,
+    say,
+    skipped_special,
+    table,
+)
 from litstore.database.engine import MEMORY
 from litstore.errors import (
     AmbiguousPaperError,
@@ -108,7 +117,8 @@ def progress(total: float | None) -> Iterator[Bar]:
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--format", "kind", type=click.Choice(reading.FORMATS), metavar="NAME",
-              help="Read as this format. [default: the content tells]")  # fmt: skip
+              help=f"Read as {', '.join(reading.FORMATS)}. "
+                   "[default: the content tells]")  # fmt: skip
 @click.option("--columns", metavar="MAP",
               help="For tables, e.g. title=Document Title,year=PY.")  # fmt: skip
 @click.option("--dedupe/--no-dedupe", default=None,
@@ -137,7 +147,7 @@ def load(
     again changes nothing. Bad records are named and the rest is loaded (exit code 4).
     """
     started = time.monotonic()
-    names = sources.expand(list(files))
+    names = sources.expand(list(files), on_skipped=skipped_special)
     if not any(name == "-" or Path(name).exists() for name in names):
         # Nothing to load: a misspelt name must not leave an empty store behind.
         raise InputError(f"cannot read {', '.join(names)}: no such file", source=names[0])
@@ -224,6 +234,8 @@ def _load_files(
             reports.append(
                 (name, _load_file(store, intake, name, how, before=before, on_batch=on_batch))
             )
+            if not reports[-1][1].read:
+                no_records(name)
         except KeyboardInterrupt:
             if path is None:
                 raise

@@ -184,3 +184,13 @@ def csv_cell(value: object) -> object:
         value = "'" + value
     # In a file the text stands as it is; on a terminal nothing of it may be obeyed.
     return printable(value) if sys.stdout is not None and sys.stdout.isatty() else value
+
+
+def skipped_special(name: str) -> None:
+    """Say that what stands in a folder is no regular file, and is not read."""
+    note(f"skipped {printable(name)}: no regular file; name it itself to read it")
+
+
+def no_records(name: str) -> None:
+    """Say that a file was read and nothing is in it ("-" is standard input)."""
+    note(f"{'<stdin>' if name == '-' else printable(name)} holds no records")

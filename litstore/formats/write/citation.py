@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from litstore.formats.dates import MONTHS
-from litstore.formats.names import Name
+from litstore.formats.names import Name, given_initials
 from litstore.formats.words import words
 from litstore.formats.write.entry import Entry, unbroken
 
@@ -112,7 +112,11 @@ def _apa_name(name: Name) -> str:
 
 
 def initials(given: str, *, dots: bool = True) -> str:
-    """Return the initials of given names; "Jean-Paul M." is "J.-P. M.", without dots "JPM"."""
+    """Return the initials of given names; "Jean-Paul M." is "J.-P. M.", without dots "JPM".
+
+    Initials that are written as one word count each: "LJ" is "L. J.".
+    """
+    given = given_initials(given)
     dot = "." if dots else ""
     found = []
     for word in re.sub(r"\.(?=[^\s\-‐])", ". ", given).split():

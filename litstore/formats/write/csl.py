@@ -49,7 +49,9 @@ def item(entry: Entry) -> dict[str, Any]:
         "ISBN": entry.identifier("isbn"),
         "URL": paper.url,
         "status": "retracted" if entry.is_retracted else "",
-        "note": f"arXiv: {entry.identifier('arxiv')}" if entry.identifier("arxiv") else "",
+        "note": f"arXiv: {entry.identifier('arxiv')}"
+        if entry.identifier("arxiv")
+        else entry.stand_in,
     }
     for name in ("volume", "issue", "edition", "language", "genre"):
         found[name] = entry.text(name)

@@ -87,6 +87,20 @@ class Entry:
             return ""
         return self.identifier("arxiv")
 
+    @property
+    def stand_in(self) -> str:
+        """A note for a paper of which hardly more than the id is known; "" for any other.
+
+        Without it readers, litstore's own among them, would find nothing in its entry.
+        """
+        paper = self.paper
+        if (
+            paper.title or paper.abstract or paper.authors or paper.identifiers or paper.venue
+            or paper.url or self.editors
+        ):  # fmt: skip
+            return ""
+        return self.text("note") or f"No title; known as {unbroken(paper.id)}"
+
     def text(self, name: str) -> str:
         """What stands in `extra` under a name, as text on one line; "" where nothing does."""
         value: Any = self.paper.extra.get(name)

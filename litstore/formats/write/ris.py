@@ -57,8 +57,9 @@ def _places(entry: Entry) -> Iterator[tuple[str, str]]:
     first, last = entry.pages
     for tag, name in (("VL", "volume"), ("IS", "issue"), ("C7", "article_number"),
                       ("PB", "publisher"), ("CY", "place"), ("ET", "edition"), ("LA", "language"),
-                      ("M3", "genre"), ("N1", "note")):  # fmt: skip
+                      ("M3", "genre")):  # fmt: skip
         yield tag, entry.text(name)
+    yield "N1", entry.text("note") or entry.stand_in
     yield "SP", first
     yield "EP", last
     if entry.is_retracted:

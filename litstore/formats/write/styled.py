@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from xml.etree import ElementTree
 
 from litstore.errors import ConfigError, InputError
+from litstore.formats.names import given_initials
 from litstore.formats.write import csl
 from litstore.formats.write.entry import Entry, letters
 from litstore.formats.write.stylefile import StyleFile, find_style
@@ -225,7 +226,11 @@ def _fields(entry: Entry, file: StyleFile) -> dict[str, Any]:
         if isinstance(value, str):
             found[name] = _line(value)
         elif name in ("author", "editor"):
-            found[name] = [{key: _line(part) for key, part in each.items()} for each in value]
+            found[name] = [
+                {key: _line(given_initials(part) if key == "given" else part)
+                 for key, part in each.items()}
+                for each in value
+            ]  # fmt: skip
         else:
             found[name] = value
     return found
