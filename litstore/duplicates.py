@@ -1,8 +1,9 @@
 """Duplicates by hand: see what was merged, merge papers, take one apart, say that two are two.
 
 A preprint and what was published of it are versions: two papers that know of each other, merged
-only where somebody asks for it. Nothing is deleted: a paper that was merged is taken apart into its
-records again, and a pair that was said to be no duplicate stays apart in every later load.
+only where somebody asks for it. Nothing is deleted: the last merge by hand is undone, or
+a paper taken apart into its records, and a pair that was said to be no duplicate stays apart in
+every later load.
 """
 
 from __future__ import annotations
@@ -12,18 +13,17 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
-from litstore import ingest
-from litstore.database import papers, records, stats, versions
+from litstore import ingest, separation
+from litstore.database import merges, papers, records, stats, versions
 from litstore.database.engine import Database
 from litstore.database.records import SourceRecord
 from litstore.database.stats import Event
 from litstore.database.versions import VersionPair
 from litstore.dedupe import clusters, works
-from litstore.dedupe.decide import compare, in_order
-from litstore.dedupe.merge import merge
+from litstore.dedupe.decide import in_order
 from litstore.errors import ConfigError, StoreLockedError, UnknownPaperError
 from litstore.ingest import LoadReport
-from litstore.intake import OWN, other_names, stored_paper, stream_papers
+from litstore.intake import OWN, merge_records, other_names, stored_paper, stream_papers
 from litstore.paper import Paper
 
 
@@ -52,8 +52,7 @@ def merged(database: Database) -> list[Merged]:
 def _merged(connection: Connection, doc: int) -> Merged:
     paper = stored_paper(connection, doc)
     made_of = records.of_docs(connection, [doc])[doc]
-    pairs = [(record.name, record.paper) for record in made_of]
-    _, origin = merge(paper.id, pairs, first_wins=made_of[0].format == OWN)
+    _, origin = merge_records(paper.id, made_of)
     return Merged(paper, made_of, origin)
 
 
@@ -144,6 +143,7 @@ def accept_all(database: Database, pairs: Iterable[tuple[str, str]]) -> list[Pap
                 )
             rows = [(one.paper.id, record) for record in one.records]
             records.write(connection, rows, now=stats.utc_now())
+            merges.remember(connection, one.before)
             for other in others:
                 connection.exec_driver_sql(
                     "UPDATE paper_aliases SET doc = ? WHERE doc = ?", (doc, other)
@@ -160,13 +160,35 @@ def accept_all(database: Database, pairs: Iterable[tuple[str, str]]) -> list[Pap
     return kept
 
 
+def denied(database: Database, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the pairs that someone said are two works and that merging these would make one.
+
+    pairs: as for `accept_all`, which merges them all the same. Raises what it raises.
+    """
+    with database.read() as connection:
+        groups = [
+            {stored_paper(connection, doc).id for doc in docs}
+            for docs in _grouped(connection, pairs)
+        ]
+        never = records.distinct_pairs(connection)
+    return sorted(pair for pair in never if any(group >= {*pair} for group in groups))
+
+
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A paper made of several: what it says, the papers that go into it, the records of all."""
+    """A paper made of several: what it says, the papers that go into it, the records of all.
+
+    before: the records, each with the id of the paper that it was of.
+    """
 
     paper: Paper
     gone: list[Paper]
-    records: list[SourceRecord]
+    before: list[tuple[str, SourceRecord]]
+
+    @property
+    def records(self) -> list[SourceRecord]:
+        """The records of all."""
+        return [record for _, record in self.before]
 
 
 def _grouped(connection: Connection, pairs: Iterable[tuple[str, str]]) -> list[list[int]]:
@@ -185,16 +207,16 @@ def _grouped(connection: Connection, pairs: Iterable[tuple[str, str]]) -> list[l
 
 def _made(connection: Connection, docs: list[int]) -> _Made:
     kept, *gone = (stored_paper(connection, doc) for doc in docs)
-    made_of = [
-        record
+    before = [
+        (paper.id, record)
         for doc, paper in zip(docs, (kept, *gone), strict=True)
         for record in _records(connection, doc, paper)
     ]
-    pairs = [(record.name, record.paper) for record in made_of]
-    paper, _ = merge(kept.id, pairs, first_wins=made_of[0].format == OWN)
+    made_of = [record for _, record in before]
+    paper, _ = merge_records(kept.id, made_of)
     references = [name for each in (kept, *gone) for name in each.references]
     citations = [name for each in (kept, *gone) for name in each.citations]
-    return _Made(replace(paper, references=references, citations=citations), gone, made_of)
+    return _Made(replace(paper, references=references, citations=citations), gone, before)
 
 
 def _without_itself(paper: Paper, renamed: Mapping[str, str]) -> Paper:
@@ -207,46 +229,28 @@ def _without_itself(paper: Paper, renamed: Mapping[str, str]) -> Paper:
     return replace(paper, references=references, citations=citations)
 
 
-def split(database: Database, paper_id: str) -> list[str]:
-    """Take a paper apart into one for each of its records; return their ids, its own first.
+def split(
+    database: Database, paper_id: str, *, record: str | None = None, whole: bool = False
+) -> list[str]:
+    """Undo the last merge by hand of a paper; return the ids of the papers that were in it.
+
+    The groups are those of before that merge, and each has the id that it had then. record: take
+    this record out instead ("format:key", its key, or the id that it would have alone). whole: take
+    the paper apart into one for each of its records. A paper of two records is taken apart however
+    they came together. Ids are in order of arrival, one of them is the paper's.
 
     The pairs are remembered as no duplicates, a preprint and what was published of it as versions.
-    Raises UnknownPaperError, and ConfigError for a paper
-    of one record.
+    Raises UnknownPaperError, and ConfigError for a paper of one record, a record that is not of the
+    paper, and a paper of more than two records none of which was merged by hand.
     """
     with database.read() as connection:
-        doc = _doc(connection, paper_id)
-        paper = stored_paper(connection, doc)
-        made_of = records.of_docs(connection, [doc]).get(doc, [])
-        if len(made_of) < 2:
-            raise ConfigError(f"{paper.id} was not merged: it is of one record")
-        names = _names_apart(connection, paper.id, made_of)
-    apart = [
-        merge(name, [(record.name, record.paper)])[0]
-        for name, record in zip(names, made_of, strict=True)
-    ]
+        found = separation.find(connection, _doc(connection, paper_id), record, whole=whole)
 
     def move(connection: Connection) -> None:
-        for name in {*names, *other_names(paper, made_of)}:
-            connection.exec_driver_sql("DELETE FROM paper_aliases WHERE alias = ?", (name,))
-        rows = list(zip(names, made_of, strict=True))
-        records.move(connection, [(name, record.format, record.key) for name, record in rows])
-        _remember(connection, names)
-        versions.add(connection, _versions_among(apart))
+        separation.write(connection, found)
 
-    _load(database, apart, f"split {paper.id}", move)
-    return names
-
-
-def _versions_among(apart: list[Paper]) -> list[VersionPair]:
-    found = []
-    for at, one in enumerate(map(works.of_paper, apart)):
-        for other in map(works.of_paper, apart[at + 1 :]):
-            match = compare(one, other)
-            if match is not None and match.kind == "version":
-                preprint, published = in_order(one, other)
-                found.append(VersionPair(preprint.key, published.key, match.reason))
-    return found
+    _load(database, found.papers, f"split {found.paper.id}", move)
+    return [paper.id for paper in found.papers]
 
 
 def never(database: Database, paper_id: str, other_id: str) -> tuple[str, str]:
@@ -259,17 +263,9 @@ def never(database: Database, paper_id: str, other_id: str) -> tuple[str, str]:
         other = stored_paper(connection, _doc(connection, other_id)).id
         if one == other:
             raise ConfigError(f"{paper_id} and {other_id} are one paper; take it apart with split")
-        _remember(connection, [one, other])
+        records.add_distinct(connection, [one, other])
         versions.forget(connection, one, other)
     return _pair(one, other)
-
-
-def _remember(connection: Connection, names: list[str]) -> None:
-    for at, one in enumerate(names):
-        for other in names[at + 1 :]:
-            connection.exec_driver_sql(
-                "INSERT OR IGNORE INTO not_duplicates (one, other) VALUES (?, ?)", _pair(one, other)
-            )
 
 
 def _rename_distinct(connection: Connection, kept: str, gone: list[str]) -> None:
@@ -281,7 +277,7 @@ def _rename_distinct(connection: Connection, kept: str, gone: list[str]) -> None
             )
             left = [kept if name in gone else name for name in pair]
             if left[0] != left[1]:
-                _remember(connection, left)
+                records.add_distinct(connection, left)
 
 
 def _pair(one: str, other: str) -> tuple[str, str]:
@@ -298,17 +294,10 @@ def _doc(connection: Connection, text: str) -> int:
 def _records(connection: Connection, doc: int, paper: Paper) -> list[SourceRecord]:
     """The records of a paper; one without any is its own."""
     found = records.of_docs(connection, [doc]).get(doc)
-    return found or [SourceRecord(f"{OWN}:{paper.id}", paper, OWN, paper.id)]
-
-
-def _names_apart(connection: Connection, paper_id: str, made_of: list[SourceRecord]) -> list[str]:
-    """The name of each record's own paper: the first keeps the paper's, the others get theirs."""
-    names = [paper_id]
-    for record in made_of[1:]:
-        name = record.paper.id
-        taken = name in names or bool(papers.find(connection, [name]))
-        names.append(record.name if taken else name)
-    return names
+    if found:
+        return found
+    own = stored_paper(connection, doc, own_only=True)
+    return [SourceRecord(f"{OWN}:{paper.id}", own, OWN, paper.id)]
 
 
 def _load(

@@ -21,7 +21,7 @@ come later is hashed anew up to 20 times, once a batch at most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -173,9 +173,7 @@ class _Group:
 
 
 def _made_of(group: _Group) -> Paper:
-    pairs = [(record.name, record.paper) for record in group.records]
-    own = group.records[0].format == OWN
-    return merge(group.paper_id, pairs, first_wins=own)[0]
+    return merge_records(group.paper_id, group.records)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +290,7 @@ class _Batch:
             key = papers.find(connection, [paper_id])[paper_id]
             group.records = records.of_docs(connection, [key.doc]).get(key.doc, [])
             if not group.records:
-                paper = stored_paper(connection, key.doc)
+                paper = stored_paper(connection, key.doc, own_only=True)
                 own = SourceRecord(f"{OWN}:{paper_id}", paper, OWN, paper_id)
                 group.records = [own]
                 self.rows[own.name] = (paper_id, own)
@@ -420,6 +418,15 @@ def _hash_anew(connection: Connection, docs: NDArray[np.int64]) -> None:
         papers.put_hashes(connection, {doc: papers.content_hash(one) for doc, one in read.items()})
 
 
+def merge_records(paper_id: str, made_of: Sequence[SourceRecord]) -> tuple[Paper, dict[str, str]]:
+    """Return the paper that records make, and the name of the record behind each value.
+
+    A record that named the paper itself, and was there first, speaks first.
+    """
+    pairs = [(record.name, record.paper) for record in made_of]
+    return merge(paper_id, pairs, first_wins=made_of[0].format == OWN)
+
+
 def other_names(paper: Paper, made_of: Iterable[SourceRecord]) -> dict[str, str]:
     """Return the identifiers of a paper's records that it has no room for, each with its id.
 
@@ -435,6 +442,7 @@ def other_names(paper: Paper, made_of: Iterable[SourceRecord]) -> dict[str, str]
     }
 
 
-def stored_paper(connection: Connection, doc: int) -> Paper:
-    """Return one paper of the store, with what both ends say of its citations."""
-    return papers.read(connection, [doc], edges.read_links(connection, [doc]))[doc]
+def stored_paper(connection: Connection, doc: int, *, own_only: bool = False) -> Paper:
+    """Return one paper of the store, with what both ends say of its citations, or it alone."""
+    links = edges.read_links(connection, [doc], own_only=own_only)
+    return papers.read(connection, [doc], links)[doc]

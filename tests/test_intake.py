@@ -122,7 +122,7 @@ def test_a_paper_with_an_id_of_its_own_speaks_first(store: Store, take) -> None:
     assert take(BIB, RIS) == {"merged": 2}
     paper = store.paper("10.1000/a")
     assert (paper.id, paper.abstract, paper.venue) == ("p1", "Mine.", "Journal of Fish")
-    names = duplicates.split(store.database, "p1")
+    names = duplicates.split(store.database, "p1", whole=True)
     assert names[0] == "p1"
     assert store.paper("p1") == Paper("p1", TITLE, "Mine.", 2019, ["Ann Bee"])
 

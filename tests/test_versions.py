@@ -274,7 +274,7 @@ def test_the_commands(
         (tmp_path / name).write_text(text)
     files = [str(tmp_path / "p.json"), str(tmp_path / "j.json")]
     assert run_command(["load", *files, *db]) == 0
-    assert "1 preprints linked" in capsys.readouterr().err
+    assert "1 preprint linked" in capsys.readouterr().err
     assert run_command(["duplicates", "list", *db, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     pair = {"preprint_id": PREPRINT_ID, "published_id": PUBLISHED_ID, "reason": "title, year, author"}  # noqa: E501  # fmt: skip

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Final
 
 import msgspec
@@ -179,6 +180,14 @@ def distinct_pairs(connection: Connection) -> set[tuple[str, str]]:
     """Return the pairs of ids that someone said are no duplicates, each sorted."""
     rows = raw_connection(connection).execute("SELECT one, other FROM not_duplicates")
     return {(one, other) for one, other in rows}
+
+
+def add_distinct(connection: Connection, ids: Sequence[str]) -> None:
+    """Remember that no two of these papers are duplicates."""
+    raw_connection(connection).executemany(
+        "INSERT OR IGNORE INTO not_duplicates (one, other) VALUES (?, ?)",
+        [(min(pair), max(pair)) for pair in combinations(ids, 2)],
+    )
 
 
 def encoded(paper: Paper) -> str:

@@ -123,6 +123,23 @@ version_pairs: Final = _table(
 )
 Index(None, version_pairs.c.published_doc)
 
+merges_by_hand: Final = _table(
+    "merges_by_hand",
+    "Which record was of which paper before papers were merged by hand: what undoes it.",
+    _key("merge_no", "in order of time; a merge makes one paper"),
+    Column(
+        "record_no",
+        Integer,
+        ForeignKey("paper_records.record_no", ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+        comment="the record",
+    ),
+    _text("paper_id", "the id that its paper had"),
+    rowid=False,
+)
+Index(None, merges_by_hand.c.record_no)
+
 citation_keys: Final = _table(
     "citation_keys",
     "The key under which a paper is cited; made at its first export, never changed.",

@@ -279,7 +279,8 @@ def _details(get: _Fields, draft: Draft) -> None:
     draft.put("edition", get.text("edition"))
     draft.put("language", get.text("language", "langid"))
     draft.put("genre", get.text("type") or _GENRES.get(get.entry.kind, ""))
-    draft.put("note", markup.paragraphs(_parbreaks(get.raw("note", "addendum"))))
+    for name in ("note", "addendum"):
+        draft.put_note(markup.paragraphs(_parbreaks(get.raw(name))).split("\n"))
     words = [latex.to_text(value) for value in [*get.all("keywords"), *get.all("keyword")]]
     separator = ";" if any(";" in text for text in words) else r"[,;\n]"
     draft.put("keywords", text_list(part for text in words for part in re.split(separator, text)))

@@ -44,7 +44,7 @@ _CSL_FIELDS: Final = frozenset(
     ("issued", "container-title", "DOI", "PMID", "PMCID", "URL", "citation-key", "title-short",
      "publisher-place")
 )  # fmt: skip
-_EXTRA_LINE: Final = re.compile(r"^\s*(PMID|PMCID|DOI|arXiv|ISBN)\s*:\s*(\S+)", re.MULTILINE)
+_EXTRA_LINE: Final = re.compile(r"^\s*(PMID|PMCID|DOI|arXiv|ISBN)\s*:\s*(\S+)")
 
 
 def is_record(item: Mapping[str, Any]) -> bool:
@@ -89,8 +89,7 @@ def record(item: Mapping[str, Any], raw: str, line: int) -> Record:
         draft.identify(scheme, as_text(item.get(key)))
     for isbn in re.split(r"[\s,;]+(?=[0-9])", as_text(item.get("ISBN"))):
         draft.identify("isbn", isbn)
-    for scheme, value in _EXTRA_LINE.findall(as_text(item.get("note"))):
-        draft.identify(scheme.lower(), value)
+    draft.put("note", markup.plain(_note(item, draft)))
     for text in (draft.url, as_text(item.get("number")) if kind == "article" else ""):
         found = detect(text)
         if found and found.scheme in ("arxiv", "pmid", "pmcid", "doi") and not text.isdigit():
@@ -101,12 +100,23 @@ def record(item: Mapping[str, Any], raw: str, line: int) -> Record:
     return draft.finish(NAME, raw, line)
 
 
+def _note(item: Mapping[str, Any], draft: Draft) -> str:
+    """The note without the lines that are identifiers, for want of a field, which are taken."""
+    told = []
+    for line in as_text(item.get("note")).splitlines():
+        found = _EXTRA_LINE.match(line)
+        taken = found is not None and draft.identify(found[1].lower(), found[2])
+        if found is None or not taken or line[found.end() :].strip():
+            told.append(line)
+    return "\n".join(told)
+
+
 def _details(item: Mapping[str, Any], draft: Draft) -> None:
     for name, key in (
         ("volume", "volume"), ("issue", "issue"), ("article_number", "article-number"),
         ("publisher", "publisher"), ("place", "publisher-place"), ("edition", "edition"),
         ("series", "collection-title"), ("event", "event-title"), ("event", "event"),
-        ("language", "language"), ("genre", "genre"), ("note", "note"),
+        ("language", "language"), ("genre", "genre"),
     ):  # fmt: skip
         draft.put(name, markup.plain(as_text(item.get(key))))
     if draft.type == "report":

@@ -138,6 +138,7 @@ def _details(block: Block, draft: Draft) -> None:
     draft.put("place", block.first("PL") if draft.type in ("book", "chapter") else "")
     draft.put("edition", block.first("EN"))
     draft.put("language", " ".join(block.all("LA")))
+    draft.put_note(map(markup.plain, block.all("GN")))
     draft.put("issn", text_list(text.partition("(")[0] for text in block.all("IS")))
     for text in block.all("ISBN"):
         draft.identify("isbn", text.partition("(")[0])

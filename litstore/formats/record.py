@@ -48,6 +48,9 @@ EXTRA: Final = {
 }
 """What readers put into `Paper.extra`, and writers take out of it."""
 
+RETRACTED_NOTE: Final = "Retracted"
+"""The paragraph of a note by which BibTeX and RIS say that a paper was retracted."""
+
 MAX_RECORD_BYTES: Final = 16 * 1024 * 1024
 """A record of more characters is given up and reported."""
 
@@ -105,6 +108,16 @@ class Draft:
             value = line(value)
         if value not in (None, "", [], {}):
             self.extra.setdefault(name, value)
+
+    def put_note(self, texts: Iterable[str]) -> None:
+        """Add a note, given in paragraphs, unless there is one.
+
+        A paragraph that is the mark of a retracted paper, to the letter, is not part of it.
+        """
+        told = [text for text in map(line, texts) if text]
+        if RETRACTED_NOTE in told:
+            self.extra["retracted"] = True
+        self.put("note", " ".join(text for text in told if text != RETRACTED_NOTE))
 
     def relate(self, relation: str, scheme: str, value: object) -> None:
         """Add the name of another version of the work, if it is valid and none of its own.

@@ -245,8 +245,7 @@ def _details(block: Block, draft: Draft) -> None:
     draft.put("keywords", text_list(markup.plain(word) for word in keywords))
     draft.url = next(iter(_links(block)), "")
     draft.put("citation_key", block.first("LB") or _key(block.first("ID")))
-    notes = [markup.paragraphs(text) for text in block.all("N1")]
-    draft.put("note", "\n".join(filter(None, notes)))
+    draft.put_note(markup.paragraphs(text) for text in block.all("N1"))
     if re.match(r"(?:\[?retracted\]?|withdrawn)\b[\s:.\-]", draft.title, re.IGNORECASE):
         draft.extra["retracted"] = True
 

@@ -394,7 +394,7 @@ class TestExport:
         outcome = demo("export", "--format", "bibtex", "p001", "nothing", "p002")
         assert outcome.code == 3
         assert outcome.out.count("@") == 2
-        assert outcome.err == "no paper has the id nothing\n"
+        assert outcome.err == "no paper has the id 'nothing'\n"
         assert demo("export", "--format", "ris", "--all", "-o", "all.ris").code == 0
         assert Path("all.ris").read_bytes().count(b"ER  - \r\n") == 100
         found = demo("search", DEMO_QUERY, "--json").envelope["results"]
@@ -475,8 +475,34 @@ class TestExport:
     def test_nothing_to_export(self, demo: Cli) -> None:
         """Is said, and gives the form of nothing."""
         outcome = demo("export", "--format", "csl", "--query", "xyzzy")
-        assert (outcome.code, outcome.out) == (0, "[]\n")
+        assert (outcome.code, outcome.out) == (3, "[]\n")
         assert outcome.err == "nothing was exported: the search found no papers\n"
+
+    @pytest.mark.parametrize("asked", [("--query", "xyzzy"), ("nothing",)])
+    @pytest.mark.parametrize("kind", ["csl", "csv", "bibtex"])
+    def test_a_file_is_not_replaced_by_nothing(
+        self, demo: Cli, kind: str, asked: tuple[str, ...]
+    ) -> None:
+        """What was exported before stays; where there was no file there is none."""
+        write("old.txt", "old")
+        for name in ("old.txt", "new.txt"):
+            assert demo("export", "--format", kind, *asked, "-o", name).code == 3
+        assert Path("old.txt").read_text() == "old\n"
+        assert [path.name for path in Path().glob("*new.txt*")] == []
+
+    def test_an_identifier_of_two_names_both(self, cli: Cli) -> None:
+        """As `show` says it; the others are exported."""
+        for name in ("a", "b", "c"):
+            arxiv = '"identifiers": {"arxiv": "1905.00001"}' if name != "c" else '"year": 2019'
+            write(f"{name}.jsonl", f'{{"id": "{name}", "title": "T{name}", {arxiv}}}')
+            cli("load", "--no-dedupe", f"{name}.jsonl")
+        outcome = cli("export", "--format", "apa", "arxiv:1905.00001", "c")
+        assert (outcome.code, outcome.out) == (3, "Tc. (2019).\n")
+        said = "'arxiv:1905.00001' names 2 papers; say which by its id: 'a', 'b'"
+        assert outcome.err == f"{said}\n"
+        assert said in cli("show", "arxiv:1905.00001").err
+        json = cli("export", "--format", "apa", "arxiv:1905.00001", "--json")
+        assert json.envelope["errors"] == [{"id": "arxiv:1905.00001", "message": said}]
 
     def test_a_terminal_obeys_no_paper(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         """On one, controls are shown; into a pipe the text goes as it is."""

@@ -108,6 +108,18 @@ def test_the_ranking_and_depth_are_kept(cli: Cli) -> None:
     assert cli("saved", "run", "weeds", "--limit", "5").code == 2
 
 
+def test_a_list_that_cannot_hold_the_limit_is_told(cli: Cli) -> None:
+    """When it is saved, and where a run was cut by it; not where all that match are listed."""
+    asked = ("saved", "add", "--limit", "2", "--top-k", "1", "--max-hops", "0")
+    assert "lists the best 1 by BM25" in cli(*asked, "short", "kelp").err
+    assert "saved with --list-depth 2 it lists more" in cli("saved", "run", "short").err
+    long = cli(*asked, "--list-depth", "2", "long", "kelp").err
+    assert "by BM25" not in long
+    run = cli("saved", "run", "long").err
+    assert "2 of 2 listed" in run
+    assert "by BM25" not in run
+
+
 def test_one_that_fails_does_not_stop_the_others(cli: Cli) -> None:
     """Exit code 4, and the failure is named."""
     cli("saved", "add", "weeds", "kelp")
@@ -225,7 +237,7 @@ def test_export_of_the_last_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> No
         duplicates.accept(store.database, "c", "b")
     assert ids() == ["a", "c"]
     assert cli(*asked).code == 3
-    assert cli(*asked).envelope["errors"] == [{"id": "d", "message": "no such paper"}]
+    assert cli(*asked).envelope["errors"] == [{"id": "d", "message": "no paper has the id 'd'"}]
     assert cli("log", "--json").envelope["count"] == n_logged
     assert cli(*asked, "--all").code == 2
     assert cli("export", "--format", "csv", "--all", "--new-only").code == 2

@@ -75,10 +75,50 @@ def test_a_paper_comes_back(kind: str) -> None:
         assert paper.extra[name] == PAPER.extra[name], name
     if kind in ("jsonl", "csv"):
         assert (paper.id, paper.references) == (PAPER.id, PAPER.references)
-    if kind in ("csl", "nbib", "csv", "jsonl"):
-        assert paper.extra["retracted"] is True
-    else:
-        assert paper.extra["note"] == "Retracted"
+    assert paper.is_retracted
+    assert "note" not in paper.extra
+
+
+def test_every_column_of_csv_is_read() -> None:
+    """Also those of two words."""
+    extra = {"article_number": "e5", "citation_key": "key0", "publisher": "P"}
+    (paper,) = read(written("csv", Paper("p1", "Herring", extra=extra)))
+    assert paper.extra == extra
+
+
+NOTES = ("Seen: 50% & more_of $5 {x} in press", "Accepted; see arXiv", "12 pages, 3 figures")
+
+
+@pytest.mark.parametrize("retracted", [False, True])
+@pytest.mark.parametrize("note", NOTES)
+@pytest.mark.parametrize("kind", BACK)
+def test_a_note_comes_back(kind: str, note: str, retracted: bool) -> None:
+    """Beside the mark of a retracted paper, and beside an identifier that CSL has no field for."""
+    extra = {"note": note, **({"retracted": True} if retracted else {})}
+    given_paper = Paper(
+        "p1", "Herring", year=2019, type="article", identifiers={"arxiv": "1905.00001"}, extra=extra
+    )
+    (paper,) = read(written(kind, given_paper))
+    assert paper.extra["note"] == note
+    assert paper.is_retracted is retracted
+    if kind != "nbib":
+        assert paper.identifiers == given_paper.identifiers
+
+
+@pytest.mark.parametrize(
+    ("note", "retracted"),
+    [("Retracted", True), ("Retracted in part", False), ("retracted", False), ("Not Retracted", False),
+     ("Retracted.", False), ("Retraction of p2", False)],
+)  # fmt: skip
+def test_only_the_very_mark_is_one(note: str, retracted: bool) -> None:
+    """What people write about retractions is a note."""
+    for text in (
+        f"@article{{k, title={{Herring}}, year=2019, note={{{note}}}}}",
+        f"TY  - JOUR\nTI  - Herring\nPY  - 2019\nN1  - {note}\nER  - \n",
+    ):
+        (paper,) = read(text)
+        assert paper.is_retracted is retracted
+        assert paper.extra.get("note") == (None if retracted else note)
 
 
 text = st.text(

@@ -639,6 +639,25 @@ class TestSavedSearches:
         ]
 
 
+class TestMergesByHand:
+    """Revision 0010: what undoes a merge by hand."""
+
+    def test_what_was_there_stays_both_ways(self, tmp_path: Path) -> None:
+        """Up from 0009 nothing changes and nothing is made up; down only the memory is gone."""
+        path = tmp_path / "old.db"
+        restore("0009", path)
+        before = set(inserts(path)) - {"INSERT INTO \"alembic_version\" VALUES('0009');"}
+        run(path, "0010")
+        assert before <= set(inserts(path))
+        assert rows(path, "SELECT * FROM merges_by_hand") == []
+        path = tmp_path / "new.db"
+        restore("0010", path)
+        assert rows(path, "SELECT * FROM merges_by_hand") == [(1, 1, "tide")]
+        run(path, "0009", down=True)
+        assert before <= set(inserts(path))
+        assert rows(path, "SELECT name FROM sqlite_master WHERE name LIKE '%merges_by%'") == []
+
+
 def write_the_newest_dump(folder: Path) -> None:
     """Upgrade the dump before the newest, and write it down as the newest one."""
     target = GOLDEN / f"schema-{migrate.HEAD}.sql"

@@ -410,5 +410,6 @@ class TestPrisma:
         self.check(after)
         found = prisma.of_saved(sea.database, "weeds")
         assert (found.n_identified, found.n_duplicates, found.n_screened) == (5, 3, 2)
-        duplicates.split(sea.database, "bare")
+        assert len(duplicates.split(sea.database, "bare")) == 2
+        assert len(duplicates.split(sea.database, "mine")) == 2
         assert prisma.of_store(sea.database).n_screened == before.n_screened

@@ -119,7 +119,8 @@ def accept(
                 litstore duplicates accept -
 
     On stdin, each line is the ids of one paper, between tabs. All is done in one transaction: after
-    an interruption nothing was merged. litstore duplicates split undoes it, paper by paper.
+    an interruption nothing was merged. litstore duplicates split undoes it, paper by paper. What
+    was said to be two works (never, split) is merged all the same, and named on stderr.
     """
     if bool(ids) + versions + possible != 1:
         raise click.UsageError("give ids, or --versions, or --possible")
@@ -135,7 +136,10 @@ def accept(
         if any(len(group) < 2 for group in groups):
             raise click.UsageError("two ids at least, between tabs on stdin")
         pairs = [(first, other) for first, *others in groups for other in others]
+        denied = by_hand.denied(store.database, pairs)
         kept = by_hand.accept_all(store.database, pairs)
+    for one, other in denied:
+        note(f"{printable(one)} and {printable(other)} were said to be two works; no longer")
     if as_json:
         envelope("duplicates", [{"id": paper.id, "title": paper.title} for paper in kept])
     else:
@@ -148,16 +152,28 @@ def accept(
 
 @duplicates.command()
 @click.argument("paper_id", metavar="ID")
+@click.argument("record", required=False)
+@click.option("--all", "whole", is_flag=True, help="Take it apart into its single records.")
 @db_option
 @json_option
-def split(paper_id: str, db: str | None, as_json: bool) -> int:
-    """Take a merged paper apart into its records, and keep them apart from now on.
+def split(paper_id: str, record: str | None, whole: bool, db: str | None, as_json: bool) -> int:
+    """Undo the last merge by hand of a paper, or take out one record, and keep them apart.
 
     \b
     Example:  litstore duplicates split doi:10.1000/xyz
+              litstore duplicates split doi:10.1000/xyz ris:0123456789abcdef
+              litstore duplicates split doi:10.1000/xyz --all
+
+    Every paper is what it was before the last accept, under the id that it had; what accept merged
+    before that is undone by the next split. RECORD, as duplicates list names it, is taken out
+    alone. A paper of two records that came together while loading is taken apart too; one of more
+    takes RECORD or --all. An id that is an identifier goes to the record that has it, a citation
+    key of your own file to the record that brought it. No later load merges the papers again.
     """
+    if record is not None and whole:
+        raise click.UsageError("give RECORD or --all, not both")
     with litstore.open(db, create=False) as store:
-        names = by_hand.split(store.database, paper_id)
+        names = by_hand.split(store.database, paper_id, record=record, whole=whole)
     if as_json:
         envelope("duplicates", names)
     else:

@@ -57,8 +57,12 @@ def export(
               litstore export --style ieee --html --all -o references.html
 
     Papers are named by id or any identifier ("-" reads them from stdin, one a line), or found by
-    --query, which filters restrict, or listed by a saved search (which is not run again: do that
-    first for the newest), or all. What the store does not have is named on stderr (exit code 3).
+    --query, or listed by a saved search (which is not run again: do that first for the newest), or
+    all. The filters (--year to --not-retracted) restrict what --query finds, and go with nothing
+    else. Exit code 3 if an id is not in the store or names several papers (said on stderr; the rest
+    is written), or if nothing was exported; FILE is then left as it was.
+
+    Only jsonl has everything; csv has references and citations too, and all have the note.
 
     --style takes the name of an installed style (apa, nature, chicago-author-date and 10,000 more)
     or a .csl file; it needs citeproc-py: pip install 'litstore[csl]'.
@@ -74,7 +78,7 @@ def export(
     references = None if style is None else read_style(style, locale=locale, as_html=as_html)
     with litstore.open(db, create=False) as store:
         wanted: list[str] | None = None
-        unknown: list[str] = []
+        unknown: dict[str, str] = {}
         if query is not None:
             wanted = _found(store, query, limit, filters)
         elif not everything:
@@ -83,7 +87,7 @@ def export(
         found = _Counted(papers_out.entries(store.database, wanted))
         if as_json:
             rows = _styled_rows(references, found) if references else _rows(kind or "", found)
-            errors = [{"id": name, "message": "no such paper"} for name in unknown]
+            errors = [{"id": name, "message": message} for name, message in unknown.items()]
             envelope("export", rows, status="partial" if unknown else "ok", errors=errors,
                      format=kind, style=style)  # fmt: skip
         else:
@@ -91,13 +95,13 @@ def export(
             if output is None:
                 _print(texts)
             else:
-                _write(texts, Path(output), store.path)
-            for name in unknown:
-                note(f"no paper has the id {printable(name)}")
+                _write(texts, found, Path(output), store.path)
+            for message in unknown.values():
+                note(printable(message))
         if not found.n and not unknown:
             whose = "the store has" if everything else "the search found"
             note(f"nothing was exported: {whose} no papers")
-    return NOT_FOUND if unknown else OK
+    return NOT_FOUND if unknown or not found.n else OK
 
 
 def _require(message: str, holds: object) -> None:
@@ -158,15 +162,15 @@ def _listed(store: litstore.Store, saved: str, *, new_only: bool) -> list[str]:
     return [hit.paper_id for hit in hits if hit.change == "new" or not new_only]
 
 
-def _resolved(store: litstore.Store, names: list[str]) -> tuple[list[str], list[str]]:
-    """The ids of the papers that these name, and what names none."""
+def _resolved(store: litstore.Store, names: list[str]) -> tuple[list[str], dict[str, str]]:
+    """The ids of the papers that these name, and why others name none: none or several have it."""
     found: list[str] = []
-    unknown: list[str] = []
+    unknown: dict[str, str] = {}
     for name in names:
         try:
             found.append(store.resolve(name))
-        except UnknownPaperError:
-            unknown.append(name)
+        except UnknownPaperError as error:
+            unknown[name] = str(error)
     return found, unknown
 
 
@@ -181,9 +185,10 @@ def _print(texts: Iterable[str]) -> None:
         click.echo((shown if is_terminal else text).encode("utf-8", "replace"), nl=False)
 
 
-def _write(texts: Iterable[str], path: Path, store: str) -> None:
+def _write(texts: Iterable[str], found: _Counted, path: Path, store: str) -> None:
     """Write to a file as bytes: beside it first, so that no half of a file is taken for the whole.
 
+    Where no entry was found, the file that is there stays, and none is made.
     What is no file (/dev/stdout, a pipe) is written to as it is. Raises InputError naming the file.
     """
     try:
@@ -198,6 +203,8 @@ def _write(texts: Iterable[str], path: Path, store: str) -> None:
         try:
             with part.open("xb") as file:
                 _fill(file, texts)
+            if not found.n:
+                return
             if target.exists():
                 shutil.copymode(target, part)
             part.replace(target)

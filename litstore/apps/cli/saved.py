@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 import litstore
 from litstore import prisma as counts
@@ -49,7 +50,9 @@ def add(
     Example:  litstore saved add sparsity "sparse attention" --limit 50 --max-hops 1
 
     QUERY "-" reads the query from stdin. The ranking is kept as it is now: a store that is rebuilt
-    for another profile later is searched with it all the same.
+    for another profile later is searched with it all the same. A ranking lists the best papers by
+    BM25, as many as its --top-k or --list-depth says, and what the walk reaches from them. Where
+    that may be fewer than the --limit you give, and where it cut a run, it is said on stderr.
     """
     with litstore.open(db, create=False) as store:
         config = ranking_of(store, profile, knobs)
@@ -58,6 +61,12 @@ def add(
         envelope("saved add", [_search(made)])
     else:
         note(f"saved as {printable(made.name)}; run it with: litstore saved run NAME")
+        asked = click.get_current_context().get_parameter_source("depth")
+        if made.depth > config.depth and asked is not ParameterSource.DEFAULT:
+            note(
+                f"its ranking lists the best {config.depth:,} by BM25 and what the walk reaches: "
+                f"--list-depth {made.depth} lists more"
+            )
     return OK
 
 
@@ -189,8 +198,21 @@ def _print_runs(
     for each in done:
         if each.changes.run.n_new or not new_only:
             note(_summary(each))
+            if _is_cut(each):
+                note(
+                    f"{printable(each.saved.name)} lists no more than the best "
+                    f"{each.saved.config.depth:,} by BM25 and what the walk reaches; saved with "
+                    f"--list-depth {each.saved.depth} it lists more"
+                )
     for name, error in failed:
         note(f"error: {printable(name)}: {printable(error)}")
+
+
+def _is_cut(done: SavedResult) -> bool:
+    """Whether the ranking's list was full before the limit was reached."""
+    depth = done.saved.config.depth
+    is_full = done.result.lexical_count >= depth
+    return is_full and max(depth, done.changes.run.n_listed) < done.saved.depth
 
 
 def _summary(done: SavedResult) -> str:

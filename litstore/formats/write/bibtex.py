@@ -65,7 +65,7 @@ def _entry(entry: Entry, *, biblatex: bool) -> str:
         ("url", _url(paper.url or "")),
         ("language", escape(entry.text("language"))),
         ("keywords", escape("; ".join(entry.texts("keywords")))),
-        ("note", "Retracted" if entry.is_retracted else escape(entry.stand_in)),
+        ("note", "\n\n".join(map(escape, entry.notes))),
         ("abstract", "\n\n".join(map(escape, lines(paper.abstract)))),
     ]
     body = "".join(f"  {name} = {_braced(value)},\n" for name, value in fields if value)

@@ -19,6 +19,14 @@ def csl(entries: Iterable[Entry]) -> Iterator[str]:
     yield "\n]\n" if before == ",\n" else "[]\n"
 
 
+def _notes(entry: Entry) -> Iterator[str]:
+    """What has no field of its own, and the note."""
+    if arxiv := entry.identifier("arxiv"):
+        yield f"arXiv: {arxiv}"
+    if note := entry.text("note") or entry.stand_in:
+        yield note
+
+
 def item(entry: Entry) -> dict[str, Any]:
     """Return one paper as a CSL item, without empty fields."""
     paper = entry.paper
@@ -49,9 +57,7 @@ def item(entry: Entry) -> dict[str, Any]:
         "ISBN": entry.identifier("isbn"),
         "URL": paper.url,
         "status": "retracted" if entry.is_retracted else "",
-        "note": f"arXiv: {entry.identifier('arxiv')}"
-        if entry.identifier("arxiv")
-        else entry.stand_in,
+        "note": "\n".join(_notes(entry)),
     }
     for name in ("volume", "issue", "edition", "language", "genre"):
         found[name] = entry.text(name)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from litstore.formats.dates import Date
 from litstore.formats.names import Name
+from litstore.formats.record import RETRACTED_NOTE
 from litstore.formats.words import words
 from litstore.paper import Paper
 
@@ -80,6 +81,13 @@ class Entry:
         return self.paper.is_retracted
 
     @property
+    def notes(self) -> list[str]:
+        """The note in paragraphs; the first one marks a retracted paper, where no field does."""
+        mark = [RETRACTED_NOTE] if self.is_retracted else []
+        note = self.text("note") or self.stand_in
+        return mark + [text for text in [note] if text and text not in mark]
+
+    @property
     def arxiv_alone(self) -> str:
         """The arXiv number of a preprint that no DOI of a publisher takes the place of; or ""."""
         doi = self.identifier("doi")
@@ -99,7 +107,7 @@ class Entry:
             or paper.url or self.editors
         ):  # fmt: skip
             return ""
-        return self.text("note") or f"No title; known as {unbroken(paper.id)}"
+        return f"No title; known as {unbroken(paper.id)}"
 
     def text(self, name: str) -> str:
         """What stands in `extra` under a name, as text on one line; "" where nothing does."""

@@ -46,6 +46,7 @@ def _tags(entry: Entry) -> Iterator[tuple[str, str]]:
     yield "PT", _TYPES.get(paper.type or "", "Journal Article")
     if entry.is_retracted:
         yield "PT", "Retracted Publication"
+    yield "GN", entry.text("note")
     yield "TA", entry.text("venue_short")
     yield ("BTI" if paper.type == "chapter" else "JT"), paper.venue or ""
     yield "PB", entry.text("publisher")

@@ -59,11 +59,10 @@ def _places(entry: Entry) -> Iterator[tuple[str, str]]:
                       ("PB", "publisher"), ("CY", "place"), ("ET", "edition"), ("LA", "language"),
                       ("M3", "genre")):  # fmt: skip
         yield tag, entry.text(name)
-    yield "N1", entry.text("note") or entry.stand_in
     yield "SP", first
     yield "EP", last
-    if entry.is_retracted:
-        yield "N1", "Retracted"
+    for paragraph in entry.notes:
+        yield "N1", paragraph
     for issn in entry.texts("issn"):
         yield "SN", issn
     yield "SN", entry.identifier("isbn")

@@ -14,8 +14,8 @@ from litstore.formats.write.entry import Entry
 COLUMNS: Final = (
     "id", "citation_key", "title", "authors", "year", "date", "venue", "volume", "issue", "pages",
     "article_number", "publisher", "type", "doi", "pmid", "pmcid", "arxiv", "isbn", "openalex",
-    "s2", "issn", "url", "language", "keywords", "editors", "retracted", "references", "citations",
-    "abstract",
+    "s2", "issn", "url", "language", "keywords", "editors", "note", "retracted", "references",
+    "citations", "abstract",
 )  # fmt: skip
 """The columns of a CSV file, in order; the reader knows each."""
 
