@@ -28,7 +28,7 @@ from litstore.index.inverter import Batch
 from litstore.paper import Paper
 from litstore.text import Analyzer
 
-BATCH_PAPERS: Final = 20_000
+BATCH_PAPERS: Final = 23_000
 BATCH_CHARS: Final = 32_000_000
 """A batch ends at whichever comes first: bounds memory and the time the write lock is held. Larger
 batches are cheaper: each of them touches most of the index's pages again."""
