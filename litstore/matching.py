@@ -96,8 +96,12 @@ class Asked:
     def fits(self, name: Sequence[tuple[str, ...]]) -> bool:
         """Whether every word finds one of its own in the name, given in pieces.
 
-        What is joined to the family name is no given name: Wei Li is not Li-Wei Yu.
+        What is joined to the family name is no given name: Wei Li is not Li-Wei Yu. Of a word that
+        is there twice either may be the family name.
         """
+        return self._fits(name) or self._fits(name[::-1])
+
+    def _fits(self, name: Sequence[tuple[str, ...]]) -> bool:
         rest = [(word, at) for at, piece in enumerate(name) for word in piece]
         joined = set()
         for word in self.family:

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from litstore.matching import AuthorMatch, ValueMatch, fold, folded, words
@@ -92,6 +92,7 @@ def test_any_of_several_authors():
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
+@example("", "0\x1b0\r0")
 def test_any_text_is_a_name(asked, name):
     """Nothing raises, and a name that has a word finds itself."""
     AuthorMatch([asked]).matches(name)

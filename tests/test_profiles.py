@@ -216,7 +216,7 @@ def test_a_paper_beyond_the_seeds_stands_in_the_list_without_a_distance(hand):
     }
     logged = hand.query_log.find(result.query_id)[1]
     assert {"a": 0, "b": 1, "c": None} == {hit.paper_id: hit.graph_distance for hit in logged}
-    assert "linked to none of 1 seeds" in str(client.explain("graph search", "c"))
+    assert "linked to none of 1 seed" in str(client.explain("graph search", "c"))
 
 
 def test_a_deep_list_with_flat_links(hand):
@@ -227,7 +227,7 @@ def test_a_deep_list_with_flat_links(hand):
     assert {"a": (0, 1.0), "b": (1, 0.6), "c": (None, 0.0)} == {
         name: (hit.graph_distance, hit.graph_score) for name, hit in by_id.items()
     }
-    assert "no seed is within 1 hops" in str(client.explain("graph search", "c"))
+    assert "no seed is within 1 hop" in str(client.explain("graph search", "c"))
 
 
 def test_a_hub_among_the_seeds_gives_its_most_cited_neighbours():
