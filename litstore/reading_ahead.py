@@ -143,19 +143,25 @@ class ReadAhead:
     ) -> None:
         """Take frames off the pipe as they come, so that the other process can go on."""
         while not stopped.is_set():
-            head = pipe.read(_FRAME.size)
-            if len(head) < _FRAME.size:
-                frames.put((b"", []))
-                return
-            kind, size = _FRAME.unpack(head)
-            payload = pipe.read(size)
+            kind, payload = _frame(pipe)
             if kind == _PROGRESS:
                 self._on_progress(*_NUMBERS.unpack(payload))
                 continue
             frames.put((kind, [payload]))
             del payload
-            if kind in (_ERROR, _END):
+            if kind in (_ERROR, _END, b""):
                 return
+
+
+def _frame(pipe: BinaryIO) -> tuple[bytes, bytes]:
+    """The next frame; without a letter if the other process ended, even in the middle of one."""
+    head = pipe.read(_FRAME.size)
+    if len(head) == _FRAME.size:
+        kind, size = _FRAME.unpack(head)
+        payload = pipe.read(size)
+        if len(payload) == size:
+            return kind, payload
+    return b"", b""
 
 
 def _encoded(prepared: Prepared) -> bytes:

@@ -1,8 +1,10 @@
 """Reading in another process: the same store, the same report, the same errors."""
 
 import gzip
+import io
 import json
 import os
+import queue
 import random
 import signal
 import subprocess
@@ -180,6 +182,17 @@ def test_the_other_process_dies(file, monkeypatch):
         assert store.verify() == []
     assert processes[0].wait() is not None
     assert "_receive" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.parametrize("kept", [0, 3, 9, 15])
+def test_a_frame_that_is_cut_off_is_no_batch(kept):
+    """Killed while it sends: the end, and not half a batch."""
+    whole = io.BytesIO()
+    reading_ahead._send(whole, reading_ahead._BATCH, b"a whole batch")
+    frames = queue.Queue()
+    pipe = io.BytesIO(whole.getvalue()[:kept])
+    ReadAhead("papers.jsonl")._receive(pipe, frames, threading.Event())
+    assert frames.get_nowait()[0] == b""
 
 
 def test_nothing_is_left_running_when_the_load_fails(file, monkeypatch):
