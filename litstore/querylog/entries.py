@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from operator import attrgetter
 from typing import Final
 
@@ -157,7 +158,7 @@ _N_PARTS: Final = len(fields(LoggedHit)) - 1
 
 def packed(hits: Sequence[LoggedHit]) -> str:
     """The list as `query_log_lists` stores it: one JSON array, paper after paper from rank 1."""
-    return msgspec.json.encode([part for hit in hits for part in _PARTS(hit)]).decode()
+    return msgspec.json.encode(list(chain.from_iterable(map(_PARTS, hits)))).decode()
 
 
 def unpacked(stored: str) -> list[LoggedHit]:

@@ -266,7 +266,7 @@ def real(data: Path) -> Iterator[Paper]:
 def test_real_papers(
     data: Path, style: str, kinds: list[Kind], write: Callable[[Entry], str]
 ) -> None:
-    """All but one in fifty are the same, or differ by kinds that were judged."""
+    """All but one in thirty are the same, or differ by kinds that were judged."""
     new, n, found = [], 0, Counter[str]()
     for paper in real(data):
         n += 1
@@ -275,4 +275,4 @@ def test_real_papers(
         except AssertionError as error:
             new.append(str(error).split("\nassert")[0])
     assert n > 200
-    assert len(new) <= n / 50, "\n\n".join(new)
+    assert len(new) <= n / 30, "\n\n".join(new)
