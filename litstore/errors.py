@@ -129,7 +129,7 @@ class AmbiguousPaperError(UnknownPaperError):
             f"{', '.join(map(repr, candidates))}",
         )
 
-    def __reduce__(self) -> tuple[type[AmbiguousPaperError], tuple[str, list[str]]]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[type[AmbiguousPaperError], tuple[str, list[str]]]:  # type: ignore[override]  # it has one part more
         return type(self), (self.paper_id, self.candidates)
 
 

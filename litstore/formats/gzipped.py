@@ -54,7 +54,7 @@ def unpacked(chunks: Iterator[bytes], *, name: str) -> Iterator[bytes]:
             check_ratio(size, unpacked_size, name=name)
             yield piece
             more_to_come = len(piece) == _PIECE_BYTES
-            chunk = inflate.unused_data if inflate.eof else inflate.unconsumed_tail  # noqa: PLW2901
+            chunk = inflate.unused_data if inflate.eof else inflate.unconsumed_tail  # noqa: PLW2901 (the rest)
     if not inflate.eof:
         raise RecordError(f"the gzip stream ends early; {_AGAIN}", source=name)
 

@@ -87,5 +87,5 @@ def split_list(texts: list[str], separators: str = ";") -> Iterator[str]:
     """Yield the items of lists that stand in one field each."""
     for text in texts:
         for separator in separators:
-            text = text.replace(separator, "\n")  # noqa: PLW2901
+            text = text.replace(separator, "\n")  # noqa: PLW2901 (one after the other)
         yield from text.split("\n")

@@ -88,7 +88,7 @@ def check(
         _print_table(shown, counts, unread, failures)
     if failures and not checked:
         return FAILURE
-    if NONE not in fail_on and any(counts[status.replace("-", " ")] for status in fail_on):  # type: ignore[index]
+    if NONE not in fail_on and any(counts[status.replace("-", " ")] for status in fail_on):  # type: ignore[index]  # words
         return CHECK_FAILED
     return PARTIAL if unread or failures else OK
 

@@ -77,4 +77,4 @@ def filter_options(command: Command) -> Command:
     ]  # fmt: skip
     for option in reversed(options):
         run = option(run)
-    return run  # type: ignore[return-value]
+    return run  # type: ignore[return-value]  # click's options keep what they decorate

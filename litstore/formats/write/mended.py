@@ -136,7 +136,7 @@ class Terms:
 
     def get_term(self, name: str, form: str | None = None, **more: Any) -> Any:
         """The term in this form, or the next longer one that the locale has."""
-        known = self.get_root().__dict__.setdefault("known_terms", {})  # type: ignore[attr-defined]
+        known = self.get_root().__dict__.setdefault("known_terms", {})  # type: ignore[attr-defined]  # untyped
         asked = (name, form, *sorted(more.items()))
         if asked not in known:
             found = self._term_as(name, form, more)
@@ -148,7 +148,7 @@ class Terms:
 
     def _term_as(self, name: str, form: str | None, more: dict[str, Any]) -> Any:
         try:
-            return super().get_term(name, form, **more)  # type: ignore[misc]
+            return super().get_term(name, form, **more)  # type: ignore[misc]  # untyped
         except IndexError:
             return None
 
