@@ -62,6 +62,15 @@ _VALID: Final = {
     "corpusid": re.compile(r"[1-9][0-9]{0,11}"),
 }
 
+_USUAL_ADDRESS: Final = {
+    "openalex": "https://openalex.org/",
+    "pmid": "https://pubmed.ncbi.nlm.nih.gov/",
+    "pmcid": "https://www.ncbi.nlm.nih.gov/pmc/articles/",
+    "s2": "https://www.semanticscholar.org/paper/",
+    "corpusid": "",
+}
+"""Schemes whose valid values have one spelling only, and the address that mostly stands before."""
+
 _PREPRINT_DOI: Final = re.compile(
     r"10\.(?:48550/|21203/rs\.|26434/chemrxiv|20944/preprints|2139/ssrn\.|36227/techrxiv"
     r"|22541/au\.|35542/osf\.io|312(?:19|2[0-9]|3[0-7])/|33774/|32942/|31730/osf\.io"
@@ -158,6 +167,10 @@ def parse(scheme: str, value: str) -> Identifier | None:
     """
     if scheme not in SCHEMES or len(value) > _MAX_CHARACTERS:
         return None
+    # A dump has dozens of these a record.
+    usual = _USUAL_ADDRESS.get(scheme)
+    if usual is not None and _VALID[scheme].fullmatch(bare := value.removeprefix(usual)):
+        return Identifier(scheme, bare)
     value = html.unescape(value.strip())
     is_address = "://" in value
     value = normalise(scheme, value)
@@ -185,6 +198,9 @@ def detect(text: str) -> Identifier | None:
     where it cannot be anything else. A bare number of four digits is a year, not a PMID.
     """
     text = text.strip()
+    scheme, _, value = text.partition(":")
+    if scheme in _USUAL_ADDRESS and _VALID[scheme].fullmatch(value):
+        return Identifier(scheme, value)
     if not text or len(text) > _MAX_CHARACTERS or any(map(str.isspace, text.strip())):
         return _detect_spaced(text)
     for scheme in ("corpusid", *SCHEMES):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ from litstore.paper import Paper
 from litstore.preparation import BATCH_PAPERS, Incoming, Prepared, Refused, Tally
 from litstore.reading_ahead import ReadAhead
 from litstore.text import ANALYZERS, Analyzer
+
+_PAGE: Final = 2_000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -145,10 +148,11 @@ def _commit(
         numbers.begin(generation=corpus.generation, n_docs=corpus.n_docs)
         ids = prepared.ids
         known = {} if numbers.has_none(ids) else papers.find(connection, ids)
-        changed = np.array(
-            [row[0] not in known or known[row[0]].content_hash != row[7] for row in prepared.rows],
-            dtype=bool,
-        )
+        stale = [key.doc for key in known.values() if key.content_hash == papers.UNHASHED]
+        anew = _hashes(connection, stale)
+        papers.put_hashes(connection, anew)
+        hashes = {one: anew.get(key.doc, key.content_hash) for one, key in known.items()}
+        changed = np.array([hashes.get(row[0]) != row[7] for row in prepared.rows], dtype=bool)
         new = [paper_id for paper_id in ids if paper_id not in known]
         generation = None
         if changed.any():
@@ -210,6 +214,28 @@ def _write(
         connection, docs=n_new, tokens=tokens, citations=citations,
         next_doc=corpus.next_doc + n_new,
     )  # fmt: skip
+
+
+def hash_anew(database: Database, docs: NDArray[np.int64]) -> Iterator[int]:
+    """Make the content hashes of those of these documents that have none; yield how many are done.
+
+    A page at a time, each in a transaction of its own.
+    """
+    for start in range(0, len(docs), _PAGE):
+        page = docs[start : start + _PAGE].tolist()
+        with database.write() as connection:
+            stored = papers.hashes(connection, page)
+            unhashed = [doc for doc, digest in stored.items() if digest == papers.UNHASHED]
+            papers.put_hashes(connection, _hashes(connection, unhashed))
+        yield start + len(page)
+
+
+def _hashes(connection: Connection, docs: Sequence[int]) -> dict[int, str]:
+    """The content hash of what the records of these documents say now."""
+    if not docs:
+        return {}
+    read = papers.read(connection, docs, edges.read_links(connection, docs, own_only=True))
+    return {doc: papers.content_hash(paper) for doc, paper in read.items()}
 
 
 def _texts_out(

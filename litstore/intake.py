@@ -14,9 +14,8 @@ its records, what is made of them, and the postings it touches: these set the pe
 by 2.5 kB a paper from 18,000 to 60,000 made-up works.
 
 Who cites an arriving paper by an identifier is neither read again as records nor indexed again: the
-citation, which waited, becomes an edge (`edges.link`), and the citing paper gets a new content
-hash, page by page. This takes time for each such citation, not memory: a paper whose 20 references
-come later is hashed anew up to 20 times, once a batch at most.
+citation, which waited, becomes an edge (`edges.link`). The citing paper's content hash has to be
+made anew then: it is forgotten, and made once at the end, however many of its references came.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from datetime import UTC, datetime
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from litstore import fields, ingest
@@ -71,6 +69,7 @@ class Intake:
         self.database = database
         self.dedupe = dedupe
         self.collapse_preprints = collapse_preprints
+        self.unhashed = np.zeros(0, dtype=np.int64)
         self._blocks: Blocks | None = None
 
     def load(
@@ -95,6 +94,10 @@ class Intake:
                 _Batch(self, batch, report, event).load()
             if on_batch:
                 on_batch(report)
+        for _ in ingest.hash_anew(self.database, self.unhashed):
+            if on_batch:
+                on_batch(report)
+        self.unhashed = np.zeros(0, dtype=np.int64)
         return report
 
     def blocks(self, connection: Connection) -> Blocks:
@@ -374,21 +377,25 @@ class _Batch:
     def _link(self, connection: Connection) -> None:
         """Let what the papers of the batch cite by identifier name the papers of the store."""
         known: dict[str, str] = {}
+        unknown = []
+        cited = dict.fromkeys(
+            name for paper in self.merged.values() for name in (*paper.references, *paper.citations)
+        )
+        for name in cited:
+            scheme, colon, value = name.partition(":")
+            if colon:
+                if here := self.by_identifier.get((scheme, value)):
+                    known[name] = here
+                else:
+                    unknown.append(name)
+        known |= records.resolve_all(connection, unknown)
         for paper_id, paper in self.merged.items():
-            references = self._ids_of(connection, paper.references, known)
-            citations = self._ids_of(connection, paper.citations, known)
+            references, citations = (
+                list(dict.fromkeys(known.get(name, name) for name in names))
+                for names in (paper.references, paper.citations)
+            )
             if references != paper.references or citations != paper.citations:
                 self.merged[paper_id] = replace(paper, references=references, citations=citations)
-
-    def _ids_of(self, connection: Connection, names: list[str], known: dict[str, str]) -> list[str]:
-        return list(dict.fromkeys(self._id_of(connection, name, known) for name in names))
-
-    def _id_of(self, connection: Connection, name: str, known: dict[str, str]) -> str:
-        if name not in known:
-            scheme, colon, value = name.partition(":")
-            found = self.by_identifier.get((scheme, value)) if colon else None
-            known[name] = found or (records.resolve(connection, name) if colon else None) or name
-        return known[name]
 
     def _link_waiting(self, connection: Connection) -> int | None:
         """Let what papers of the store cite by identifier name the papers of the batch.
@@ -406,16 +413,9 @@ class _Batch:
         )
         if not len(citing):
             return None
-        _hash_anew(connection, citing)
+        papers.forget_hashes(connection, citing)
+        self.intake.unhashed = np.union1d(self.intake.unhashed, citing)
         return stats.advance(connection, docs=0, tokens=0, citations=came, next_doc=0)
-
-
-def _hash_anew(connection: Connection, docs: NDArray[np.int64]) -> None:
-    """Give papers whose citations have become others the content hash of what they now say."""
-    for start in range(0, len(docs), _PAGE):
-        page = docs[start : start + _PAGE].tolist()
-        read = papers.read(connection, page, edges.read_links(connection, page, own_only=True))
-        papers.put_hashes(connection, {doc: papers.content_hash(one) for doc, one in read.items()})
 
 
 def merge_records(paper_id: str, made_of: Sequence[SourceRecord]) -> tuple[Paper, dict[str, str]]:

@@ -429,7 +429,10 @@ def _citations(connection: Connection, corpus: CorpusStats) -> Iterator[Problem]
 
 
 def _records(connection: Connection) -> Iterator[Problem]:
-    """Each paper, with the citations that its own record asserts, still has its content hash."""
+    """Each paper, with the citations that its own record asserts, still has its content hash.
+
+    A load that was interrupted may have left papers without one.
+    """
     last = 0
     while docs := papers.docs_after(connection, last, PAGE):
         last = docs[-1]
@@ -437,7 +440,7 @@ def _records(connection: Connection) -> Iterator[Problem]:
         read = papers.read(connection, docs, links)
         hashes = papers.hashes(connection, docs)
         for doc in docs:
-            if papers.content_hash(read[doc]) != hashes[doc]:
+            if hashes[doc] not in (papers.UNHASHED, papers.content_hash(read[doc])):
                 yield Problem(
                     "papers",
                     f"{read[doc].id!r} is not what was loaded: its content or its citations were "

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import litstore
-from litstore import Paper, duplicates
-from litstore import intake as intake_module
+from litstore import Paper, duplicates, ingest
 from litstore.citations import edges
 from litstore.database import records
 from litstore.errors import AmbiguousPaperError, ConfigError, RecordError, UnknownPaperError
@@ -265,11 +264,54 @@ def test_waiting_citations_are_linked_page_by_page(
     """However many wait, a bounded number of them is in memory."""
     page = edges.WAITING_BY_NAME_SQL.replace(str(edges.WAITING_PAGE), "2")
     monkeypatch.setattr(edges, "WAITING_BY_NAME_SQL", page)
-    monkeypatch.setattr(intake_module, "_PAGE", 2)
+    monkeypatch.setattr(ingest, "_PAGE", 2)
     take(*(work(n, 50, 51) for n in range(1, 8)))
     take(work(50), work(51, 50))
     assert len(store.neighbours("doi:10.1000/w50").cited_by) == 8
     assert len(store.neighbours("doi:10.1000/w51").cited_by) == 7
+
+
+def test_many_names_are_resolved_as_one_is(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """Ids, aliases, identifiers in any spelling, shared ones, and what names nothing."""
+    take(BIB, RIS, work(1), work(2), BIB.replace("herring", "salmon").replace("Bee, Ann", "Cee, D"))
+    shared = {"pmid": "7"}
+    store.load(
+        [Paper(name, name, identifiers=shared) for name in ("x:1", "openalex:W3", "a\u2028b")]
+    )
+    names = [
+        *(paper.id for paper in store), "doi:10.1000/A", "https://doi.org/10.1000/a", "openalex:W1", "w2", "pmid:7",
+        "openalex:w3", "W3", "x:1", "x:2", "", "\0", "doi:10.1000/a\0", "\ud800", "pmid:8", "%", "7",
+        *(alias for (alias,) in store.sql("SELECT alias FROM paper_aliases").rows),
+    ]  # fmt: skip
+    with store.database.read() as connection:
+        one_by_one = {name: records.resolve(connection, name) for name in names}
+        found = records.resolve_all(connection, names)
+    assert found == {name: paper_id for name, paper_id in one_by_one.items() if paper_id}
+    assert len(set(found.values())) == len(store)
+    assert len(found) < len(one_by_one)
+
+
+def test_a_load_that_ends_early_leaves_papers_to_be_hashed(
+    store: Store, take, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
+    """They are sound, and found unchanged or changed for what they say; the next load hashes."""
+
+    def killed(*_: object) -> Iterator[int]:
+        raise KeyboardInterrupt
+        yield 0
+
+    take(work(1, 2), work(3, 2))
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(ingest, "hash_anew", killed)
+        take(work(2))
+    hashes = dict(store.sql("SELECT id, content_hash FROM papers").rows)
+    assert hashes == {**hashes, "doi:10.1000/w1": "", "doi:10.1000/w3": ""}
+    assert store.verify() == []
+    papers = [store.paper("doi:10.1000/w1"), replace(store.paper("doi:10.1000/w3"), year=1999)]
+    report = store.load(papers)
+    assert (report.unchanged, report.updated) == (1, 1)
+    assert store.sql("SELECT id FROM papers WHERE content_hash = ''").rows == []
+    assert store.verify() == []
 
 
 def test_a_new_name_alone_links_what_waits_for_it(store: Store) -> None:

@@ -59,6 +59,11 @@ WHERE doc IN (SELECT value FROM json_each(?))
 ORDER BY doc, scheme
 """
 
+FORGET_HASHES_SQL: Final = """
+UPDATE papers SET content_hash = ''
+WHERE doc IN (SELECT value FROM json_each(?)) AND content_hash <> ''
+"""
+
 UPSERT_SQL: Final = """
 INSERT INTO papers (doc, id, year, title, source, venue, type, url, content_hash,
                     added_at, updated_at, abstract, extra)
@@ -69,6 +74,10 @@ ON CONFLICT (doc) DO UPDATE SET
   content_hash = excluded.content_hash, updated_at = excluded.updated_at,
   abstract = excluded.abstract, extra = excluded.extra
 """
+
+
+UNHASHED: Final = ""
+"""Content hash of a paper whose citations have changed since it was hashed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +218,11 @@ def hashes(connection: Connection, docs: Sequence[int]) -> dict[int, str]:
         {"docs": rows_as_json(docs)},
     )
     return dict(tuple(row) for row in rows)
+
+
+def forget_hashes(connection: Connection, docs: Sequence[int] | NDArray[np.int64]) -> None:
+    """Mark the content hash of these documents as to be made anew, see `UNHASHED`."""
+    raw_connection(connection).execute(FORGET_HASHES_SQL, (rows_as_json(docs),))
 
 
 def put_hashes(connection: Connection, hashes: Mapping[int, str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
@@ -59,6 +59,22 @@ BY_NAME_SQL: Final = """
 SELECT id FROM papers WHERE id = :name
 UNION
 SELECT p.id FROM paper_aliases a JOIN papers p ON p.doc = a.doc WHERE a.alias = :name
+"""
+
+IDS_SQL: Final = "SELECT id FROM papers WHERE id IN (SELECT value FROM json_each(?))"
+
+BY_ALIASES_SQL: Final = """
+SELECT a.alias, p.id
+FROM paper_aliases a
+JOIN papers p ON p.doc = a.doc
+WHERE a.alias IN (SELECT value FROM json_each(?))
+"""
+
+BY_IDENTIFIERS_SQL: Final = """
+SELECT i.scheme, i.value, p.id
+FROM json_each(?) j
+CROSS JOIN paper_identifiers i ON i.scheme = j.value ->> 0 AND i.value = j.value ->> 1
+JOIN papers p ON p.doc = i.doc
 """
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -134,6 +150,31 @@ def resolve(connection: Connection, text: str) -> str | None:
     """
     found = named(connection, text)
     return found[0] if len(found) == 1 else None
+
+
+def resolve_all(connection: Connection, texts: Collection[str]) -> dict[str, str]:
+    """Return what `resolve` returns for each of these texts, but for those that name no paper."""
+    asked = {text for text in texts if "\0" not in text and not _SURROGATE.search(text)}
+    found = _by_name(connection, asked)
+    other = {text: known for text in asked - found.keys() if (known := detect(text)) is not None}
+    spelt = {text: (one.scheme, normalise(one.scheme, one.value)) for text, one in other.items()}
+    holders: dict[tuple[str, str], list[str]] = {}
+    raw = raw_connection(connection)
+    pairs = json.dumps(list(dict.fromkeys(spelt.values())))
+    for scheme, value, paper_id in raw.execute(BY_IDENTIFIERS_SQL, (pairs,)):
+        holders.setdefault((scheme, value), []).append(paper_id)
+    merged = {text: str(one) for text, one in other.items() if spelt[text] not in holders}
+    names = _by_name(connection, set(merged.values()))
+    found |= {text: names[name] for text, name in merged.items() if name in names}
+    one_each = {pair: ids[0] for pair, ids in holders.items() if len(ids) == 1}
+    return found | {text: one_each[pair] for text, pair in spelt.items() if pair in one_each}
+
+
+def _by_name(connection: Connection, names: Collection[str]) -> dict[str, str]:
+    """Id of the paper by each of these names that is an id or an alias."""
+    raw, bound = raw_connection(connection), (json.dumps(list(names)),)
+    ids = {paper_id: paper_id for (paper_id,) in raw.execute(IDS_SQL, bound)}
+    return dict(raw.execute(BY_ALIASES_SQL, bound)) | ids
 
 
 def named(connection: Connection, text: str) -> list[str]:

@@ -50,7 +50,9 @@ papers: Final = _table(
     _text("venue", "journal or conference", null=True),
     _text("type", "kind of work, as the record says", null=True),
     _text("url", "where to read it", null=True),
-    _text("content_hash", "hash of the record as loaded; equal hash, nothing to rewrite"),
+    _text(
+        "content_hash", "hash of the record as loaded: equal, nothing to rewrite; '' while unknown"
+    ),
     _text("added_at", "first loaded, UTC"),
     _text("updated_at", "last changed, UTC"),
     _text("abstract", "abstract; '' where the record has none"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any, Final
 
 from litstore.formats.words import words
@@ -82,6 +83,8 @@ def from_inverted_index(index: Mapping[str, Any]) -> str:
     words: list[tuple[int, str]] = []
     for word, positions in index.items():
         if isinstance(positions, list | tuple):
-            words += [(at, word) for at in positions if type(at) is int]
-    words.sort(key=lambda pair: pair[0])
-    return " ".join(word for _, word in words)
+            for at in positions:
+                if type(at) is int:
+                    words.append((at, word))  # noqa: PERF401 (a list of its own costs more)
+    words.sort(key=itemgetter(0))
+    return " ".join([word for _, word in words])

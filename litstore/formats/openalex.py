@@ -18,7 +18,7 @@ from litstore.formats.record import (
     page_range,
     text_list,
 )
-from litstore.identifiers import arxiv_of_doi, find_doi, is_preprint_doi
+from litstore.identifiers import arxiv_of_doi, find_doi, is_preprint_doi, parse
 
 NAME: Final = "openalex"
 
@@ -63,9 +63,8 @@ def record(item: Mapping[str, Any], raw: str, line: int) -> Record:
     draft.type = TYPES.get(as_text(item.get("type")), "document")
     _place(item, draft)
     for reference in as_list(item.get("referenced_works")):
-        probe = Draft()
-        if probe.identify("openalex", as_text(reference)):
-            draft.references.append(f"openalex:{probe.identifiers['openalex']}")
+        if cited := parse("openalex", as_text(reference)):
+            draft.references.append(str(cited))
     if item.get("is_retracted") is True:
         draft.extra["retracted"] = True
     draft.put("language", as_text(item.get("language")))

@@ -33,7 +33,7 @@ SMALL_ROW_BYTES: Final = 1024
 """New documents are packed together with a term's last row only while that is smaller than this:
 so adding one paper rewrites little."""
 BULK_ROW_BYTES: Final = 256
-BULK_DOCS: Final = 5_000
+BULK_DOCS: Final = 1_000
 """The same for a batch of this many documents or more, which fills rows of its own: a bulk load
 does not read the index back again and again."""
 
