@@ -155,7 +155,7 @@ def resolve(connection: Connection, text: str) -> str | None:
 def resolve_all(connection: Connection, texts: Collection[str]) -> dict[str, str]:
     """Return what `resolve` returns for each of these texts, but for those that name no paper."""
     asked = {text for text in texts if "\0" not in text and not _SURROGATE.search(text)}
-    found = _by_name(connection, asked)
+    found = current_ids(connection, asked)
     other = {text: known for text in asked - found.keys() if (known := detect(text)) is not None}
     spelt = {text: (one.scheme, normalise(one.scheme, one.value)) for text, one in other.items()}
     holders: dict[tuple[str, str], list[str]] = {}
@@ -164,14 +164,14 @@ def resolve_all(connection: Connection, texts: Collection[str]) -> dict[str, str
     for scheme, value, paper_id in raw.execute(BY_IDENTIFIERS_SQL, (pairs,)):
         holders.setdefault((scheme, value), []).append(paper_id)
     merged = {text: str(one) for text, one in other.items() if spelt[text] not in holders}
-    names = _by_name(connection, set(merged.values()))
+    names = current_ids(connection, set(merged.values()))
     found |= {text: names[name] for text, name in merged.items() if name in names}
     one_each = {pair: ids[0] for pair, ids in holders.items() if len(ids) == 1}
     return found | {text: one_each[pair] for text, pair in spelt.items() if pair in one_each}
 
 
-def _by_name(connection: Connection, names: Collection[str]) -> dict[str, str]:
-    """Id of the paper by each of these names that is an id or an alias."""
+def current_ids(connection: Connection, names: Collection[str]) -> dict[str, str]:
+    """Return the paper's id by each of these names that is an id or an alias."""
     raw, bound = raw_connection(connection), (json.dumps(list(names)),)
     ids = {paper_id: paper_id for (paper_id,) in raw.execute(IDS_SQL, bound)}
     return dict(raw.execute(BY_ALIASES_SQL, bound)) | ids

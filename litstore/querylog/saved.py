@@ -8,15 +8,15 @@ kept by public id and never changed afterwards. `litstore.retrieval.saved` makes
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from sqlalchemy import Connection
 
 from litstore.config import MAX_COUNT, RetrievalConfig, find_profile
-from litstore.database import papers, stats
-from litstore.database.engine import Database, raw_connection, rows_as_json
+from litstore.database import papers, records, stats
+from litstore.database.engine import Database, raw_connection
 from litstore.errors import ConfigError, DamagedStoreError, QueryError, UnknownSavedSearchError
 from litstore.fields import clean_text, shown
 from litstore.filters import SearchFilters
@@ -68,13 +68,6 @@ SEEN_SQL: Final = """
 SELECT DISTINCT paper_id
 FROM saved_search_hits
 WHERE search_no = ?
-"""
-
-ALIASES_SQL: Final = """
-SELECT a.alias, p.id
-FROM paper_aliases a
-JOIN papers p ON p.doc = a.doc
-WHERE a.alias IN (SELECT value FROM json_each(?))
 """
 
 MISCOUNTED_SQL: Final = """
@@ -356,13 +349,10 @@ def _changes(
     return Changes(run, hits, [LeftPaper(one, one in known) for one in gone])
 
 
-def _current(connection: Connection, ids: Sequence[str] | set[str]) -> dict[str, str]:
+def _current(connection: Connection, ids: Collection[str]) -> dict[str, str]:
     """What each of these papers is called now: itself, else the paper it is another name of."""
-    wanted = list(ids)
-    known = papers.find(connection, wanted)
-    others = [one for one in wanted if one not in known]
-    found = dict(raw_connection(connection).execute(ALIASES_SQL, (rows_as_json(others),)))
-    return {one: found.get(one, one) if one not in known else one for one in wanted}
+    found = records.current_ids(connection, ids)
+    return {one: found.get(one, one) for one in ids}
 
 
 def _rows(connection: Connection, name: str | None) -> list[Any]:
