@@ -10,8 +10,7 @@ other, or become one where that is asked for.
 
 Deduplication compares with what is in the store and in the load by blocks. These are held in memory
 while a load runs: 12 to 30 bytes for each of some five blocks of a paper. Besides, a batch holds
-its records, what is made of them, and the postings it touches: these set the peak, which still grew
-by 2.5 kB a paper from 18,000 to 60,000 made-up works.
+its records, what is made of them, and the postings it touches.
 
 Who cites an arriving paper by an identifier is neither read again as records nor indexed again: the
 citation, which waited, becomes an edge (`edges.link`). The citing paper's content hash has to be
