@@ -119,14 +119,19 @@ DELETE_EDGES_SQL: Final = tuple(
     )
 )
 
-PUT_DEGREES_SQL: Final = """
+# Each value is doc << 32 | change + 2 ** 31.
+_CHANGE = f"(value & 0xFFFFFFFF) - {1 << 31}"
+_PUT_DEGREES = """
 INSERT INTO citation_degrees (doc, n_references, n_cited_by)
-SELECT value ->> 0, value ->> 1, value ->> 2
+SELECT value >> 32, {references}, {cited_by}
 FROM json_each(?)
 WHERE true
-ON CONFLICT (doc) DO UPDATE SET n_references = n_references + excluded.n_references,
-                                n_cited_by = n_cited_by + excluded.n_cited_by
+ON CONFLICT (doc) DO UPDATE SET {column} = {column} + excluded.{column}
 """
+PUT_REFERENCES_SQL: Final = _PUT_DEGREES.format(
+    references=_CHANGE, cited_by=0, column="n_references"
+)
+PUT_CITED_BY_SQL: Final = _PUT_DEGREES.format(references=0, cited_by=_CHANGE, column="n_cited_by")
 
 DROP_DEGREES_SQL: Final = """
 DELETE FROM citation_degrees
@@ -266,14 +271,30 @@ def _add(connection: Connection, arrived: Said, numbers: DocNumbers) -> int:
 
 def _add_degrees(connection: Connection, keys: NDArray[np.int64]) -> None:
     """Count edges that were not there before. keys: distinct."""
-    ends, where = np.unique(np.concatenate([keys >> 32, keys & LAST_DOC]), return_inverse=True)
-    references = np.bincount(where[: len(keys)], minlength=len(ends))
-    cited_by = np.bincount(where[len(keys) :], minlength=len(ends))
-    _put_degrees(connection, np.stack([ends, references, cited_by], axis=1).tolist())
+    for statement, ends in (
+        (PUT_REFERENCES_SQL, keys >> 32),
+        (PUT_CITED_BY_SQL, keys & LAST_DOC),
+    ):
+        ends.sort()
+        starts = _starts(ends)
+        _put_degrees(connection, statement, ends[starts], np.diff(starts, append=len(ends)))
 
 
-def _put_degrees(connection: Connection, rows: list[list[int]]) -> None:
-    raw_connection(connection).execute(PUT_DEGREES_SQL, (json.dumps(rows),))
+def _put_degrees(
+    connection: Connection,
+    statement: str,
+    docs: NDArray[np.int64],
+    changes: NDArray[np.signedinteger],
+) -> None:
+    packed = (docs << 32) + changes + (1 << 31)
+    raw_connection(connection).execute(statement, (rows_as_json(packed),))
+
+
+def _starts(ascending: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Where each value stands for the first time."""
+    starts = np.ones(len(ascending), dtype=bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=starts[1:])
+    return np.flatnonzero(starts)
 
 
 def _resolved(
@@ -351,7 +372,7 @@ def _put(
     turned = (keys & LAST_DOC) << 32 | keys >> 32
     order = np.argsort(turned, kind="stable")
     turned, bits = turned[order], bits[order]
-    starts = np.flatnonzero(np.append(True, turned[1:] != turned[:-1])) if len(turned) else order
+    starts = _starts(turned)
     turned, bits = turned[starts], np.bitwise_or.reduceat(bits, starts) if len(starts) else bits
     raw = raw_connection(connection)
     for asserted_by in (CITING, CITED, CITING | CITED):
@@ -403,7 +424,13 @@ def _correct_degrees(
             cited_by[cited] += step
     docs = sorted((references.keys() | cited_by.keys()) - gone)
     if docs:
-        _put_degrees(connection, [[doc, references[doc], cited_by[doc]] for doc in docs])
+        changed = np.array(docs, dtype=np.int64)
+        for statement, counts in (
+            (PUT_REFERENCES_SQL, references),
+            (PUT_CITED_BY_SQL, cited_by),
+        ):
+            changes = np.fromiter(map(counts.__getitem__, docs), np.int64, len(docs))
+            _put_degrees(connection, statement, changed, changes)
         if went:
             connection.exec_driver_sql(DROP_DEGREES_SQL, [(doc,) for doc in docs])
     return len(came) - len(went)

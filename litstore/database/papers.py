@@ -64,10 +64,15 @@ UPDATE papers SET content_hash = ''
 WHERE doc IN (SELECT value FROM json_each(?)) AND content_hash <> ''
 """
 
+ABSENT: Final = "\0"
+"""Stands for NULL where rows are bound, which no text holds: Python's sqlite3 takes a microsecond
+for each None, asking whether it can be adapted."""
+
 UPSERT_SQL: Final = """
 INSERT INTO papers (doc, id, year, title, source, venue, type, url, content_hash,
                     added_at, updated_at, abstract, extra)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, nullif(?, char(0)), nullif(?, char(0)), nullif(?, char(0)), ?, ?, ?, ?,
+        nullif(?, char(0)))
 ON CONFLICT (doc) DO UPDATE SET
   year = excluded.year, title = excluded.title, source = excluded.source,
   venue = excluded.venue, type = excluded.type, url = excluded.url,
@@ -311,7 +316,7 @@ def write(
             bound,
         )
     raw = raw_connection(connection)
-    raw.executemany(UPSERT_SQL, ((doc, *row[:8], now, now, *row[8:]) for doc, row, _, _ in written))
+    raw.executemany(UPSERT_SQL, (_bound(doc, row, now) for doc, row, _, _ in written))
     raw.executemany(
         "INSERT INTO paper_authors (doc, position, name) VALUES (?, ?, ?)",
         ((one.doc, at, name) for one in written for at, name in enumerate(one.authors, 1)),
@@ -320,6 +325,18 @@ def write(
         "INSERT INTO paper_identifiers (doc, scheme, value) VALUES (?, ?, ?)",
         ((one.doc, *pair) for one in written for pair in one.identifiers),
     )
+
+
+def _bound(doc: int, row: Row, now: str) -> tuple[int | str | None, ...]:
+    paper_id, year, title, source, venue, kind, url, digest, abstract, extra = row
+    return (
+        doc, paper_id, year, title, source,
+        ABSENT if venue is None else venue,
+        ABSENT if kind is None else kind,
+        ABSENT if url is None else url,
+        digest, now, now, abstract,
+        ABSENT if extra is None else extra,
+    )  # fmt: skip
 
 
 def remove(connection: Connection, docs: Sequence[int]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
@@ -22,7 +22,7 @@ FROM corpus_stats
 """
 
 # Papers and years are counted by index look-ups and deltas; nothing here scans the corpus.
-UPDATE_SQL: Final = text("""
+UPDATE_SQL: Final = """
 UPDATE corpus_stats
 SET n_docs = n_docs + :docs,
     total_tokens = total_tokens + :tokens,
@@ -32,7 +32,7 @@ SET n_docs = n_docs + :docs,
     max_year = (SELECT max(year) FROM papers WHERE year IS NOT NULL),
     generation = generation + 1
 RETURNING generation
-""")
+"""
 
 RESET_SQL: Final = text("""
 UPDATE corpus_stats
@@ -53,21 +53,21 @@ RETURNING generation
 
 SETTING_SQL: Final = "SELECT value FROM settings WHERE name = ?"
 
-OPEN_EVENT_SQL: Final = text("""
+OPEN_EVENT_SQL: Final = """
 INSERT INTO corpus_events (event_no, kind, label, started_at, finished_at, first_generation,
                            last_generation, n_new, n_updated, n_deleted)
 SELECT coalesce(max(event_no), 0) + 1, :kind, :label, :started_at, :now, :generation,
        :generation, :new, :updated, :deleted
 FROM corpus_events
 RETURNING event_no
-""")
+"""
 
-EXTEND_EVENT_SQL: Final = text("""
+EXTEND_EVENT_SQL: Final = """
 UPDATE corpus_events
 SET finished_at = :now, last_generation = :generation, n_new = n_new + :new,
     n_updated = n_updated + :updated, n_deleted = n_deleted + :deleted
 WHERE event_no = :event_no
-""")
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +162,14 @@ def advance(
     connection: Connection, *, docs: int, tokens: int, citations: int, next_doc: int
 ) -> int:
     """Add these differences to the statistics and return the new generation."""
-    return int(
-        connection.execute(
-            UPDATE_SQL,
-            {"docs": docs, "tokens": tokens, "citations": citations, "next_doc": next_doc},
-        ).scalar_one()
-    )
+    bound = {"docs": docs, "tokens": tokens, "citations": citations, "next_doc": next_doc}
+    return _returned(connection, UPDATE_SQL, bound)
+
+
+def _returned(connection: Connection, statement: str, bound: dict[str, Any]) -> int:
+    """The number that a change of one row returns."""
+    (row,) = raw_connection(connection).execute(statement, bound).fetchall()
+    return int(row[0])
 
 
 def reset(
@@ -209,10 +211,10 @@ class Event:
         }  # fmt: skip
         if self._event_no is None:
             del bound["event_no"]
-            return int(connection.execute(OPEN_EVENT_SQL, bound).scalar_one())
+            return _returned(connection, OPEN_EVENT_SQL, bound)
         for name in ("kind", "label", "started_at"):
             del bound[name]
-        connection.execute(EXTEND_EVENT_SQL, bound)
+        raw_connection(connection).execute(EXTEND_EVENT_SQL, bound)
         return self._event_no
 
     def committed(self, event_no: int) -> None:

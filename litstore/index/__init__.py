@@ -1,7 +1,7 @@
 """The inverted index: I have a term, where are its papers, and what are they worth?
 
-`postings` is the stored form, `writer` changes it, `bm25` is the arithmetic (pure functions on
-arrays), `search` finds the best papers, `check` recomputes everything. Not useful for: the citation
+`postings` is the stored form, `packing` makes and reads it fast, `writer` changes it, `bm25` is the
+arithmetic (pure functions on arrays), `search` finds the best papers. Not useful for: the citation
 graph, or the blend of scores.
 """
 

@@ -127,10 +127,11 @@ def _check(blocks: Sequence[Block]) -> None:
         _, _, n_slots, width, offsets, tfs, _ = block
         needed = n_slots * width
         if len(tfs) != n_slots or width not in (0, 2, 4) or len(offsets or b"") != needed:
-            raise _damaged(block)
+            raise damaged(block)
 
 
-def _damaged(block: Block) -> DamagedStoreError:
+def damaged(block: Block) -> DamagedStoreError:
+    """Return the error that says which row makes no sense."""
     return DamagedStoreError(
         f"the postings of term number {block.term_no} from document {block.first_doc} on are "
         "damaged; run: litstore rebuild"

@@ -6,10 +6,10 @@ turns texts into a `Batch` outside any transaction, `apply` writes it inside one
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -20,13 +20,16 @@ from litstore.database.columns import LENGTHS, Numbers
 from litstore.database.engine import raw_connection, rows_as_json
 from litstore.database.layout import COLUMN_BITS, LAST_DOC, TF_ESCAPE
 from litstore.errors import DamagedStoreError
+from litstore.index import packing
 from litstore.index.inverter import Batch, Ints
-from litstore.index.postings import Block, Docs, StoredRow, decode, encode
+from litstore.index.packing import Packed
+from litstore.index.postings import Docs, StoredRow
 
+# Place in the list << 32 | number, of the terms that are there.
 TERM_NUMBERS_SQL: Final = """
-SELECT term, term_no
-FROM terms
-WHERE term IN (SELECT value FROM json_each(?))
+SELECT j.key << 32 | t.term_no
+FROM json_each(?) j
+CROSS JOIN terms t ON t.term = j.value
 """
 
 SMALL_ROW_BYTES: Final = 1024
@@ -45,8 +48,7 @@ PART_POSTINGS: Final = 500_000
 # documents are appended is left alone once it is large enough. The last column: is this the last
 # row of its term?
 TOUCHED_BLOCKS_SQL: Final = f"""
-SELECT b.block >> 32, b.block & {LAST_DOC}, b.n_slots, b.offset_width, b.offsets, b.tfs,
-       b.bounds,
+SELECT b.block, b.n_slots, b.offset_width, b.offsets, b.tfs, NULL,
        b.block = (SELECT max(x.block) FROM posting_blocks x
                   WHERE x.block <= (b.block | {LAST_DOC}))
 FROM (
@@ -66,6 +68,16 @@ WHERE NOT k.only_appended OR length(b.tfs) + coalesce(length(b.offsets), 0) < :s
 ORDER BY b.block
 """
 
+# The same for documents that are all appended, one key for each term, ascending: no sorting.
+LAST_BLOCKS_SQL: Final = """
+SELECT b.block, b.n_slots, b.offset_width, b.offsets, b.tfs, NULL, 1
+FROM json_each(:appended) t
+CROSS JOIN posting_blocks b
+  ON b.block = (SELECT max(x.block) FROM posting_blocks x
+                WHERE x.block BETWEEN (t.value >> 32) << 32 AND t.value)
+WHERE length(b.tfs) + coalesce(length(b.offsets), 0) < :small_bytes
+"""
+
 ADD_TERMS_SQL: Final = """
 INSERT INTO terms (term_no, term, doc_freq)
 SELECT ? + key, value, 0
@@ -80,10 +92,25 @@ FROM json_each(?) j
 WHERE term_no = j.value >> 32
 """
 
-PUT_BLOCK_SQL: Final = """
+# What stands for a row in :index, see `packing.Packed`.
+PUT_BLOCKS_SQL: Final = """
+INSERT OR REPLACE INTO posting_blocks (block, n_slots, offset_width, offsets, tfs, bounds)
+SELECT CAST(key AS INTEGER), n_slots, width,
+       CASE width WHEN 0 THEN NULL ELSE substr(:blob, start + 1, n_slots * width) END,
+       substr(:blob, start + n_slots * width + 1, n_slots),
+       NULL
+FROM (SELECT key, value >> 16 AS start, (value >> 2) & 0x3FFF AS n_slots, (value & 3) * 2 AS width
+      FROM json_each(:index))
+"""
+
+DELETE_BLOCK_SQL: Final = "DELETE FROM posting_blocks WHERE block = ?"
+
+PUT_BOUNDED_SQL: Final = """
 INSERT OR REPLACE INTO posting_blocks (block, n_slots, offset_width, offsets, tfs, bounds)
 VALUES (?, ?, ?, ?, ?, ?)
 """
+
+_MISMATCH: Final = "the index does not match the papers; run: litstore rebuild"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,35 +143,67 @@ def apply(
 
     Raises DamagedStoreError if a posting that should be there is not.
     """
-    numbers = _term_numbers(connection, removed[1], added[1])
-    out = _flatten(*removed, numbers)
-    into = _flatten(*added, numbers)
+    old, new = removed[1], added[1]
+    into_numbers = _term_numbers(connection, new.vocabulary)
+    out_numbers = _known_numbers(connection, old.vocabulary)
+    out = _flatten(removed[0], old, out_numbers)
+    into = _flatten(added[0], new, into_numbers)
     # Lengths first: rows of postings carry bounds that are made from them.
     _write_lengths(connection, removed, added)
     lengths = _Lengths(connection)
     for gone, come in _by_terms(out, into):
         _write_postings(connection, gone, come, lengths, next_doc, len(added[0]))
-    _write_doc_freqs(connection, removed[1], added[1], numbers)
-    return int(added[1].doc_lens.sum() - removed[1].doc_lens.sum())
+    _write_doc_freqs(
+        connection,
+        np.concatenate([into_numbers, out_numbers]),
+        np.concatenate([np.diff(new.starts), -np.diff(old.starts)]),
+    )
+    return int(new.doc_lens.sum() - old.doc_lens.sum())
 
 
-def _term_numbers(connection: Connection, old: Batch, new: Batch) -> dict[str, int]:
-    wanted = set(new.vocabulary).union(old.vocabulary)
-    raw = raw_connection(connection)
-    known: dict[str, int] = dict(raw.execute(TERM_NUMBERS_SQL, (json.dumps(list(wanted)),)))
-    unknown = sorted(wanted.difference(known))
+def _known_numbers(connection: Connection, terms: Sequence[str]) -> Ints:
+    """The numbers of terms that papers of the store hold, in their order."""
+    numbers = _looked_up(connection, terms)
+    if not numbers.all():
+        raise DamagedStoreError(_MISMATCH)
+    return numbers
+
+
+def _term_numbers(connection: Connection, terms: Sequence[str]) -> Ints:
+    """The numbers of terms, in their order; those that are new get one."""
+    numbers = _looked_up(connection, terms)
+    unknown = np.flatnonzero(numbers == 0).tolist()
     if unknown:
+        unknown.sort(key=terms.__getitem__)
+        raw = raw_connection(connection)
         first = raw.execute("SELECT coalesce(max(term_no), 0) + 1 FROM terms").fetchone()[0]
-        fresh = range(first, first + len(unknown))
-        raw.execute(ADD_TERMS_SQL, (first, json.dumps(unknown)))
-        known.update(zip(unknown, fresh, strict=True))
-    return known
+        raw.execute(ADD_TERMS_SQL, (first, rows_as_json([terms[at] for at in unknown])))
+        numbers[unknown] = np.arange(first, first + len(unknown))
+    return numbers
 
 
-def _flatten(docs: Sequence[int], batch: Batch, numbers: dict[str, int]) -> _Flat:
-    stored = _ints(list(map(numbers.__getitem__, batch.vocabulary)))
-    keys = np.repeat(stored << 32, np.diff(batch.starts)) | _ints(docs)[batch.texts]
-    order = np.argsort(keys, kind="stable")
+def _looked_up(connection: Connection, terms: Sequence[str]) -> Ints:
+    """The numbers of terms, in their order; 0 for one that is in no paper."""
+    rows = raw_connection(connection).execute(TERM_NUMBERS_SQL, (rows_as_json(terms),))
+    found = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+    numbers = np.zeros(len(terms), dtype=np.int64)
+    numbers[found >> 32] = found & LAST_DOC
+    return numbers
+
+
+def _flatten(docs: Sequence[int], batch: Batch, numbers: Ints) -> _Flat:
+    by_text = _ints(docs)
+    if (by_text[1:] > by_text[:-1]).all():
+        # A term's entries are in order as they are: only the terms have to be.
+        order = np.argsort(numbers)
+        sizes = np.diff(batch.starts)[order]
+        ends = np.cumsum(sizes)
+        at = np.repeat(batch.starts[:-1][order] - (ends - sizes), sizes)
+        at += np.arange(len(at))
+        keys = np.repeat(numbers[order] << 32, sizes) | by_text[batch.texts[at]]
+        return _Flat(keys, batch.tfs[at])
+    keys = np.repeat(numbers << 32, np.diff(batch.starts)) | by_text[batch.texts]
+    order = np.argsort(keys)
     return _Flat(keys[order], batch.tfs[order])
 
 
@@ -170,10 +229,10 @@ def _by_terms(out: _Flat, into: _Flat) -> Iterator[tuple[_Flat, _Flat]]:
 class _Rows:
     """Rows of `posting_blocks` to be written anew, sorted.
 
-    keys: their keys. is_last: whether it is its term's last row.
+    stored: the rows, without bounds. keys: their keys. is_last: whether it is its term's last row.
     """
 
-    blocks: list[Block]
+    stored: list[StoredRow]
     keys: Ints
     is_last: NDArray[np.bool_]
 
@@ -187,15 +246,14 @@ def _write_postings(
     n_docs: int,
 ) -> None:
     rows = _touched_rows(connection, out, into, next_doc, n_docs)
-    held = decode(rows.blocks)
-    terms = (rows.keys >> 32)[held.rows] if rows.blocks else held.rows
-    stored = _Flat((terms << 32) | held.docs, held.tfs.astype(np.int32))
+    held = packing.unpack(rows.stored)
+    stored = _Flat(held.keys, held.tfs)
     keep = ~np.isin(stored.keys, out.keys)
     if int(keep.sum()) != len(keep) - len(out.keys):
-        raise DamagedStoreError("the index does not match the papers; run: litstore rebuild")
+        raise DamagedStoreError(_MISMATCH)
     merged, runs = _merge(stored, keep, held.rows, into, _rows_of(into, rows, next_doc))
-    fresh = list(encode(merged.keys, merged.tfs, runs, lengths.of)) if len(runs) else []
-    _replace_blocks(connection, rows.keys, fresh)
+    gone = np.setdiff1d(rows.keys, merged.keys[runs], assume_unique=True)
+    _replace_blocks(connection, gone, packing.pack(merged.keys, merged.tfs, runs, lengths.of))
     _write_overflow(connection, stored.keys[~keep & (stored.tfs == TF_ESCAPE)], into)
 
 
@@ -207,28 +265,28 @@ def _touched_rows(
     changed = np.unique(np.concatenate([out.keys, into.keys[~arrived]]))
     appended = _distinct(into.keys[arrived] | LAST_DOC)
     small = BULK_ROW_BYTES if n_docs >= BULK_DOCS else SMALL_ROW_BYTES
-    found = (
-        raw_connection(connection)
-        .execute(
-            TOUCHED_BLOCKS_SQL,
-            {
-                "changed": rows_as_json(changed),
-                "appended": rows_as_json(appended),
-                "small_bytes": small,
-            },
-        )
-        .fetchall()
-    )
-    blocks = [Block(*row[:-1]) for row in found]
-    keys = _ints([block.key for block in blocks])
-    return _Rows(blocks, keys, np.array([bool(row[-1]) for row in found], dtype=bool))
+    bound = {"appended": rows_as_json(appended), "small_bytes": small}
+    raw = raw_connection(connection)
+    if len(changed):
+        found = raw.execute(TOUCHED_BLOCKS_SQL, {"changed": rows_as_json(changed), **bound})
+    else:
+        found = raw.execute(LAST_BLOCKS_SQL, bound)
+    rows = found.fetchall()
+    keys = np.fromiter(map(itemgetter(0), rows), dtype=np.int64, count=len(rows))
+    is_last = np.fromiter(map(itemgetter(-1), rows), dtype=bool, count=len(rows))
+    return _Rows(rows, keys, is_last)
 
 
 def _distinct(ascending: Ints) -> Ints:
-    if not len(ascending):
-        return ascending
-    distinct: Ints = ascending[np.append(True, ascending[1:] != ascending[:-1])]
+    distinct: Ints = ascending[_starts(ascending)]
     return distinct
+
+
+def _starts(ascending: Ints) -> NDArray[np.bool_]:
+    """Where a value stands for the first time: bool array of the same shape."""
+    starts = np.ones(len(ascending), dtype=bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=starts[1:])
+    return starts
 
 
 def _pairs(keys: Ints) -> list[tuple[int, int]]:
@@ -248,6 +306,8 @@ def _merge(
     # Two sorted stretches: a stable sort only merges them.
     order = np.argsort(keys, kind="stable")
     keys, groups = keys[order], groups[order]
+    if not _starts(keys).all():
+        raise DamagedStoreError(_MISMATCH)
     tfs = np.concatenate([stored.tfs[keep], into.tfs])[order]
     starts = np.ones(len(keys), dtype=bool)
     starts[1:] = (keys[1:] >> 32 != keys[:-1] >> 32) | (groups[1:] != groups[:-1])
@@ -256,7 +316,7 @@ def _merge(
 
 def _rows_of(into: _Flat, rows: _Rows, next_doc: int) -> Ints:
     """Which of the touched rows takes each new posting; -1 where none of them does."""
-    if not rows.blocks:
+    if not rows.stored:
         return np.full(len(into.keys), -1, dtype=np.int64)
     row_terms, terms = rows.keys >> 32, into.keys >> 32
     at = np.searchsorted(rows.keys, into.keys, side="right") - 1
@@ -269,12 +329,12 @@ def _rows_of(into: _Flat, rows: _Rows, next_doc: int) -> Ints:
     return np.where(covered, at, np.where(before_first, after, -1))
 
 
-def _replace_blocks(connection: Connection, old: Ints, new: list[StoredRow]) -> None:
+def _replace_blocks(connection: Connection, gone: Ints, new: Packed) -> None:
     raw = raw_connection(connection)
-    if len(old):
-        gone = set(old.tolist()).difference(row[0] for row in new)
-        raw.executemany("DELETE FROM posting_blocks WHERE block = ?", ((key,) for key in gone))
-    raw.executemany(PUT_BLOCK_SQL, new)
+    raw.executemany(DELETE_BLOCK_SQL, ((key,) for key in gone.tolist()))
+    if new.index:
+        raw.execute(PUT_BLOCKS_SQL, {"index": new.index, "blob": new.blob})
+    raw.executemany(PUT_BOUNDED_SQL, new.bounded)
 
 
 def _write_overflow(connection: Connection, gone: Ints, into: _Flat) -> None:
@@ -291,17 +351,18 @@ def _write_overflow(connection: Connection, gone: Ints, into: _Flat) -> None:
         )
 
 
-def _write_doc_freqs(
-    connection: Connection, old: Batch, new: Batch, numbers: dict[str, int]
-) -> None:
-    deltas = dict(zip(new.vocabulary, np.diff(new.starts).tolist(), strict=True))
-    for term, df in zip(old.vocabulary, np.diff(old.starts).tolist(), strict=True):
-        deltas[term] = deltas.get(term, 0) - df
-    changes = sorted((numbers[term], delta) for term, delta in deltas.items() if delta)
+def _write_doc_freqs(connection: Connection, terms: Ints, changes: Ints) -> None:
+    """Change the df of terms; one that is given twice changes by the sum."""
+    order = np.argsort(terms)
+    terms, changes = terms[order], changes[order]
+    starts = np.flatnonzero(_starts(terms))
+    if not len(starts):
+        return
+    terms, changes = terms[starts], np.add.reduceat(changes, starts)
+    terms, changes = terms[changes != 0], changes[changes != 0]
     raw = raw_connection(connection)
-    packed = [(term << 32) + delta + (1 << 31) for term, delta in changes]
-    raw.execute(DOC_FREQS_SQL, (rows_as_json(packed),))
-    fewer = [(term,) for term, delta in changes if delta < 0]
+    raw.execute(DOC_FREQS_SQL, (rows_as_json((terms << 32) + changes + (1 << 31)),))
+    fewer = [(term,) for term in terms[changes < 0].tolist()]
     raw.executemany("DELETE FROM terms WHERE term_no = ? AND doc_freq = 0", fewer)
 
 

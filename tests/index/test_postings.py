@@ -13,7 +13,7 @@ from litstore import open as open_store
 from litstore.database import stats
 from litstore.database.columns import LENGTHS
 from litstore.errors import DamagedStoreError
-from litstore.index import inverter, lookup, postings, writer
+from litstore.index import inverter, kernel, lookup, postings, writer
 from litstore.index.postings import Block, decode
 from litstore.text import ANALYZERS, tokenise
 
@@ -571,3 +571,16 @@ def test_index_postings_is_what_the_view_says(spread):
         ).rows
         assert rows == store.index.postings(term)
     assert [] == store.index.postings("unknown")
+
+
+@pytest.mark.parametrize("name", kernel.available())
+def test_posting_of_a_number_that_was_not_given_out_is_damage(name, monkeypatch):
+    """The next paper gets that number: its own posting would stand there twice."""
+    monkeypatch.setattr(kernel, "_active", name)
+    with open_store(":memory:") as store:
+        store.load([{"id": "a", "title": "tide"}])
+        with store.database.write() as connection:
+            connection.exec_driver_sql("UPDATE posting_blocks SET n_slots = 2, tfs = x'0101'")
+        with pytest.raises(DamagedStoreError, match="litstore rebuild"):
+            store.load([{"id": "b", "title": "tide"}])
+        assert [("a",)] == store.sql("SELECT id FROM papers").rows

@@ -94,11 +94,12 @@ def _sqlite() -> Finding:
 
 
 def _compiled() -> Iterator[Finding]:
-    parts = {"_kernel": "searches", "_inverter": "loading"}
-    slow = [task for module, task in parts.items() if not _imports(f"litstore.index.{module}")]
-    if slow:
+    parts = {"_kernel": "searches", "_inverter": "loading", "_packer": "loading"}
+    missing = [module for module in parts if not _imports(f"litstore.index.{module}")]
+    if missing:
+        slow = " and ".join(dict.fromkeys(parts[module] for module in missing))
         message = (
-            f"numpy and Python do the {' and '.join(slow)}: same results, slower; install a C "
+            f"numpy and Python do the {slow}: same results, slower; install a C "
             "compiler and the headers of Python, then litstore again (pip install --no-binary)"
         )
         yield Finding("kernel", "note", message)
