@@ -17,7 +17,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeGuard
 
 from litstore.errors import RecordError
-from litstore.identifiers import normalise
 
 MAX_ID_CHARACTERS: Final = 1024
 """The length of a paper id in code points, at most."""
@@ -318,6 +317,9 @@ def _identifier(scheme: str, value: object) -> str | None:
     if value is None:
         return ""
     if isinstance(value, str):
+        # Its two dozen patterns are compiled when it is imported: a search does not wait for them.
+        from litstore.identifiers import normalise
+
         return normalise(scheme, clean_text(value))
     return _number_text(value) if isinstance(value, int | float) else None
 

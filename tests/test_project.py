@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import litstore
+from litstore.index import kernel
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
@@ -41,11 +42,16 @@ def test_imports_run_one_way() -> None:
     assert run(str(BIN / "lint-imports"), "--no-cache") == ""
 
 
-def loaded_by(statement: str) -> set[str]:
-    """Top-level packages that a fresh interpreter has loaded after the statement."""
+def modules_of(statement: str) -> set[str]:
+    """Modules that a fresh interpreter has loaded after the statement."""
     code = f"{statement}\nimport sys, json\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Top-level packages that a fresh interpreter has loaded after the statement."""
+    return {name.split(".")[0] for name in modules_of(statement)}
 
 
 THIRD_PARTY = {
@@ -75,6 +81,26 @@ def test_a_search_imports_what_it_needs_and_not_alembic(tmp_path: Path) -> None:
         f"assert run(['search', 'sparsity', '--db', {str(path)!r}]) == 0"
     )
     assert loaded_by(statement) & THIRD_PARTY == {"click", "msgspec", "numpy", "sqlalchemy"}
+
+
+def test_a_search_leaves_out_what_others_need(tmp_path: Path) -> None:
+    """Nor does it load what writes, checks, migrates or reads formats, or the kernel not in use."""
+    path = tmp_path / "papers.db"
+    with litstore.open(path) as store:
+        store.load(litstore.build_corpus())
+    loaded = modules_of(
+        "from litstore.apps.cli import run\n"
+        f"assert run(['search', 'sparsity', '--db', {str(path)!r}]) == 0"
+    )
+    unused = {
+        "check", "database.readonly", "database.schema", "database.views", "dedupe", "evaluation",
+        "formats", "identifiers", "index.writer", "ingest", "intake", "preparation",
+        "querylog.read", "querylog.series", "verify",
+    }  # fmt: skip
+    if "c" in kernel.available():
+        unused.add("index.kernel_numpy")
+    assert loaded & {f"litstore.{name}" for name in unused} == set()
+    assert {"litstore.index.search", "litstore.retrieval.client"} <= loaded
 
 
 def test_all_names_what_can_be_imported() -> None:

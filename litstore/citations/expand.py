@@ -13,11 +13,11 @@ the time).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final, Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
@@ -101,8 +101,7 @@ WHERE doc IN (SELECT value FROM json_each(:docs))
 """)
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(Struct, frozen=True):
     """Every document the walk reached.
 
     docs: int64 array of shape (n,), ascending. hops: int64 array of shape (n,), fewest hops from
@@ -115,8 +114,7 @@ class Walk:
     n_truncated: int
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One step of a citation path: `paper_id`, and how it hangs on the one before.
 
     relation: "seed" for the first, then "cites" (this paper cites the one before) or "cited by".

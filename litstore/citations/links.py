@@ -13,10 +13,10 @@ receives links has no limit: every link to a seed counts, however many the recei
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
@@ -54,8 +54,7 @@ WHERE hop = 1
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
+class Links(Struct, frozen=True):
     """Every citation link from a seed, in either direction.
 
     seeds: int64 array of shape (n,), positions in the list of seeds, ascending. docs: int64 array

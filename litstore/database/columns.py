@@ -8,10 +8,10 @@ recency) is kept so, beside the rows of `papers`, which are wide.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
@@ -24,8 +24,7 @@ PER_ROW: Final = 1 << COLUMN_BITS
 Numbers = NDArray[np.unsignedinteger[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One packed column: the table (block, <name>), the name, little-endian number type."""
 
     table: str
@@ -72,19 +71,20 @@ class Column:
         )
 
     def whole(self, connection: Connection, *, next_doc: int) -> Numbers:
-        """Return the number of every document by its document number.
+        """Return the number of every document by its document number, not to be changed.
 
         Raises DamagedStoreError for numbers of documents that were never given out.
         """
         rows = list(self.stored(connection))
-        values = np.zeros((next_doc // PER_ROW + 1) * PER_ROW, dtype=self.dtype)
+        n_rows = next_doc // PER_ROW + 1
         blobs = [blob for _, blob in rows]
         size = self.dtype.itemsize * PER_ROW
         # No row is missing before the last one, as ever but after many deletions.
         gapless = bool(rows) and rows[0][0] == 0 and rows[-1][0] == len(rows) - 1
-        if gapless and len(rows) * PER_ROW <= len(values) and {size} == set(map(len, blobs)):
-            values[: len(rows) * PER_ROW] = np.frombuffer(b"".join(blobs), dtype=self.dtype)
-            return values
+        if gapless and len(rows) <= n_rows and {size} == set(map(len, blobs)):
+            blobs.append(bytes((n_rows - len(rows)) * size))
+            return np.frombuffer(b"".join(blobs), dtype=self.dtype)
+        values = np.zeros(n_rows * PER_ROW, dtype=self.dtype)
         for block, blob in rows:
             start = block * PER_ROW
             if not 0 <= start < len(values):

@@ -19,7 +19,7 @@ from typing import Any, Final, cast
 from urllib.parse import quote
 
 import msgspec
-from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
@@ -53,6 +53,8 @@ _SETTINGS: Final = (
 _HEADER: Final = b"SQLite format 3\x00"
 _MISREAD: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _BEGIN: Final = "litstore_begin"
+# Made of its part: a text would have to be parsed.
+_URL: Final = URL.create("sqlite+pysqlite")
 
 
 class Database:
@@ -76,7 +78,7 @@ class Database:
         self._identity: tuple[int, int] | None = None
         self._one_at_a_time = threading.RLock() if path == MEMORY else nullcontext()
         self._engine = create_engine(
-            "sqlite+pysqlite://",
+            _URL,
             creator=self.connect,
             # Every transaction is ended by whoever began it.
             pool_reset_on_return=None,

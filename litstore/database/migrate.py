@@ -17,11 +17,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from sqlalchemy import Connection
-
 from litstore.config import Profile, find_profile
 from litstore.database import engine, stats
-from litstore.database.engine import MEMORY, READ_WAIT_S, Database
+from litstore.database.engine import MEMORY, READ_WAIT_S, Database, raw_connection
 from litstore.database.layout import APPLICATION_ID
 from litstore.errors import (
     DamagedStoreError,
@@ -181,8 +179,9 @@ def revision(database: Database) -> str | None:
     Raises NotAStoreError if it is another program's database.
     """
     with database.read() as connection:
-        application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
-        n_tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
+        raw = raw_connection(connection)
+        (application,) = raw.execute("PRAGMA application_id").fetchone()
+        (n_tables,) = raw.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if application == 0 and n_tables == 0:
             return None
         if application != APPLICATION_ID:
@@ -190,7 +189,7 @@ def revision(database: Database) -> str | None:
                 f"{database.path} is another program's database, not a litstore file",
                 path=database.path,
             )
-        versions = _read_version(connection)
+        versions = _read_version(raw)
     if len(versions) != 1:
         raise DamagedStoreError(
             f"{database.path} does not say which schema it has; restore a backup",
@@ -199,13 +198,13 @@ def revision(database: Database) -> str | None:
     return versions[0]
 
 
-def _read_version(connection: Connection) -> list[str]:
-    known = connection.exec_driver_sql(
+def _read_version(raw: sqlite3.Connection) -> list[str]:
+    (known,) = raw.execute(
         "SELECT count(*) FROM sqlite_master WHERE name = 'alembic_version'"
-    ).scalar_one()
+    ).fetchone()
     if not known:
         return []
-    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version")
+    found = raw.execute("SELECT version_num FROM alembic_version")
     return [str(version) for (version,) in found]
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
@@ -85,8 +85,7 @@ UNHASHED: Final = ""
 """Content hash of a paper whose citations have changed since it was hashed."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredKey:
+class StoredKey(Struct, frozen=True):
     """Where a paper stands and what it held: `doc` number and content hash."""
 
     doc: int

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
@@ -70,8 +70,7 @@ WHERE event_no = :event_no
 """
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusStats:
+class CorpusStats(Struct, frozen=True):
     """What the formulas need of the corpus as a whole, and its state.
 
     n_docs: papers (N). total_tokens: sum of document lengths. min_year, max_year: of the known
@@ -239,8 +238,7 @@ ORDER BY 2 DESC
 """)
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStats:
+class StoreStats(Struct, frozen=True):
     """Counts and sizes of a store.
 
     n_docs papers, n_terms distinct terms, n_postings (term, paper) pairs, n_citations edges between

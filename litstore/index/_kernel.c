@@ -43,8 +43,10 @@
 #define ESCAPE 255
 #define SAMPLE 256
 #define PROBE_COST 48            /* reading postings that take as long as looking up one, about */
+#define WELL_ABOVE 2             /* times the rest: with less, too many documents are left */
 #define LEVELS 255
 #define LANES 16
+#define SOME 64
 /* With so many postings in a window, every sum is looked at instead of those that were touched. */
 #define CROWDED (WINDOW / 32)
 
@@ -128,6 +130,34 @@ static int damaged(const char *what)
     return -1;
 }
 
+static inline uint16_t offset_2(const uint8_t *p)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    /* As one load, where the compiler can make several of them one. */
+    uint16_t value;
+    memcpy(&value, p, sizeof value);
+    return value;
+#else
+    return (uint16_t)(p[0] | p[1] << 8);
+#endif
+}
+
+static int ascending_2(const uint8_t *offsets, int32_t n)
+{
+    uint16_t wrong = 0;
+    for (int32_t i = 1; i < n; i++)
+        wrong |= offset_2(offsets + 2 * (size_t)i) <= offset_2(offsets + 2 * (size_t)(i - 1));
+    return !wrong;
+}
+
+static int ascending_4(const Row *row)
+{
+    int ascending = 1;
+    for (int32_t i = 1; i < row->n; i++)
+        ascending &= offset_at(row, i) > offset_at(row, i - 1);
+    return ascending;
+}
+
 /* Check that offsets ascend from 0 and tf bytes are set: afterwards every slot is safe to read. */
 static int check_row(Row *row, int64_t previous_last, int64_t n_docs)
 {
@@ -136,16 +166,10 @@ static int check_row(Row *row, int64_t previous_last, int64_t n_docs)
     if (row->width == 0) {
         row->last = row->first + row->n - 1;
     } else {
-        uint32_t last = offset_at(row, 0);
-        int ascending = last == 0;
-        for (int32_t i = 1; i < row->n; i++) {
-            uint32_t next = offset_at(row, i);
-            ascending &= next > last;
-            last = next;
-        }
-        int present = 1;
-        for (int32_t i = 0; i < row->n; i++)
-            present &= row->tfs[i] != 0;
+        uint32_t last = offset_at(row, row->n - 1);
+        int ascending = offset_at(row, 0) == 0 &&
+                        (row->width == 2 ? ascending_2(row->offsets, row->n) : ascending_4(row));
+        int present = !memchr(row->tfs, 0, (size_t)row->n);
         if (!ascending || !present)
             return damaged("offsets are not in ascending order");
         row->last = row->first + last;
@@ -486,12 +510,13 @@ typedef struct {
     double *scores;            /* min-heap of the k best scores so far */
     Py_ssize_t n, k;
     double floor;              /* a lower bound of the k-th best score, from elsewhere */
+    double rest;               /* so much less than the k-th best is good enough */
 } Best;
 
 static inline double threshold(const Best *best)
 {
     double kth = best->n == best->k ? best->scores[0] : 0;
-    return kth > best->floor ? kth : best->floor;
+    return (kth > best->floor ? kth : best->floor) - best->rest;
 }
 
 static void offer(Best *best, double score)
@@ -648,6 +673,45 @@ static inline void add(Window *window, int64_t at, float value)
         window->touched[at >> 6] |= (uint64_t)1 << (at & 63);
 }
 
+/* Add the contributions of some slots of a dense row without large term frequencies: several at
+ * once, since an empty slot contributes 0 like any other number. */
+static inline void add_dense(float weight, const uint8_t *restrict tfs,
+                             const double *restrict norms, float *restrict sums, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        float f = (float)tfs[i];
+        sums[i] += weight * (f * 2.5f / (f + (float)norms[i]));
+    }
+}
+
+/* The same of a sparse row, some at a time: `norms` and the window start at the same document, the
+ * row `base` after it. */
+static void add_sparse(const Cursor *cursor, const Row *row, Stretch part, const double *norms,
+                       int64_t base, Window *window)
+{
+    float weight = cursor->weight;
+    for (int32_t start = part.from; start < part.to; start += SOME) {
+        float values[SOME];
+        int32_t places[SOME], n = part.to - start < SOME ? part.to - start : SOME;
+        const uint8_t *tfs = row->tfs + start, *offsets = row->offsets + 2 * (size_t)start;
+        for (int32_t i = 0; i < n; i++) {
+            places[i] = (int32_t)(base + offset_2(offsets + 2 * (size_t)i));
+            values[i] = (float)norms[places[i]];
+        }
+        for (int32_t i = 0; i < n; i++) {
+            float f = (float)tfs[i];
+            values[i] = weight * (f * 2.5f / (f + values[i]));
+        }
+        if (memchr(tfs, ESCAPE, (size_t)n))
+            for (int32_t i = 0; i < n; i++)
+                if (tfs[i] == ESCAPE)
+                    values[i] = contribution(cursor, ESCAPE, row->first - base + places[i],
+                                             norms - (row->first - base));
+        for (int32_t i = 0; i < n; i++)
+            add(window, places[i], values[i]);
+    }
+}
+
 /* Add the contributions of one term to the window that starts at `low`. */
 static void accumulate(Cursor *cursor, const double *norms, int64_t low, int64_t high,
                        Window *window)
@@ -657,6 +721,17 @@ static void accumulate(Cursor *cursor, const double *norms, int64_t low, int64_t
         const Row *row = term->rows + r;
         Stretch part = stretch(cursor, r, low, high);
         int64_t base = row->first - low;
+        int32_t n = part.to - part.from;
+        if (!cursor->levels && row->width == 0 && window->all &&
+            !memchr(row->tfs + part.from, ESCAPE, (size_t)n)) {
+            int64_t at = base + part.from;
+            add_dense(cursor->weight, row->tfs + part.from, norms + low + at, window->sums + at, n);
+            continue;
+        }
+        if (!cursor->levels && row->width == 2) {
+            add_sparse(cursor, row, part, norms + low, base, window);
+            continue;
+        }
         if (!cursor->levels) {
             for (int32_t i = part.from; i < part.to; i++) {
                 int64_t at = base + (row->width ? (int64_t)offset_at(row, i) : i);
@@ -670,7 +745,7 @@ static void accumulate(Cursor *cursor, const double *norms, int64_t low, int64_t
         if (row->width == 0 && window->all) {
             float *restrict sums = window->sums + (base + part.from);
             const uint8_t *restrict from = levels + part.from;
-            for (int32_t i = 0; i < part.to - part.from; i++)
+            for (int32_t i = 0; i < n; i++)
                 sums[i] += scale * (float)from[i];
         } else if (row->width == 0) {
             for (int32_t i = part.from; i < part.to; i++)
@@ -1040,19 +1115,24 @@ static int read_allowed(Request *request, PyObject *allowed)
     return 0;
 }
 
-/* Give levels to the terms that have been searched before. Needs the GIL: afterwards a level is
- * only read. */
+/* Give levels to the terms that have been searched before. Needs the GIL, as does marking what was
+ * searched: afterwards a level is only read. */
 static int take_levels(Query *query)
 {
     for (Py_ssize_t t = 0; t < query->n_terms; t++) {
         Term *term = query->cursors[t].term;
         if (term->was_searched && !term->levels && make_levels(term, query->norms))
             return -1;
-        term->was_searched = 1;
         query->cursors[t].levels = term->levels;
         query->cursors[t].peaks = term->peaks;
     }
     return 0;
+}
+
+static void mark_searched(const Query *query)
+{
+    for (Py_ssize_t t = 0; t < query->n_terms; t++)
+        query->cursors[t].term->was_searched = 1;
 }
 
 static PyObject *as_pair(const Found *found, double limit)
@@ -1080,22 +1160,24 @@ static PyObject *as_pair(const Found *found, double limit)
 }
 
 PyDoc_STRVAR(top_k_doc,
-"top_k(terms, idfs, tokens, norms, k, allowed=None)\n--\n\n"
+"top_k(terms, idfs, tokens, norms, k, allowed=None, rest=0.0)\n--\n\n"
 "Return (docs, scores) as bytes of int64 and double: every document whose score is above 0 and at\n"
 "least the k-th best, ties included, in order of document number. allowed: one byte a document, 0\n"
-"where it counts as not there; None: all are.");
+"where it counts as not there; None: all are. rest: so much less than the k-th best is good enough;\n"
+"None instead of a pair where a first look does not show the k-th best to be well above it.");
 
 static PyObject *top_k(PyObject *module, PyObject *args)
 {
     State *state = PyModule_GetState(module);
     PyObject *terms, *idfs, *tokens, *norms, *allowed = Py_None;
     Py_ssize_t k;
+    double rest = 0;
     Request request;
-    if (!PyArg_ParseTuple(args, "O!O!O!On|O", &PyList_Type, &terms, &PyList_Type, &idfs,
-                          &PyList_Type, &tokens, &norms, &k, &allowed))
+    if (!PyArg_ParseTuple(args, "O!O!O!On|Od", &PyList_Type, &terms, &PyList_Type, &idfs,
+                          &PyList_Type, &tokens, &norms, &k, &allowed, &rest))
         return NULL;
-    if (k < 1) {
-        PyErr_SetString(PyExc_ValueError, "k must be at least 1");
+    if (k < 1 || !(rest >= 0)) {
+        PyErr_SetString(PyExc_ValueError, "k must be at least 1, rest at least 0");
         return NULL;
     }
     if (prepare(&request, state, terms, idfs, tokens, norms))
@@ -1113,14 +1195,24 @@ static PyObject *top_k(PyObject *module, PyObject *args)
     search.best.scores = malloc((size_t)search.best.k * sizeof(double));
     search.window = calloc(1, sizeof(Window));
     search.order = calloc(n, sizeof(Py_ssize_t));
-    int failed = !search.best.scores || !search.window || !search.order;
+    int failed = !search.best.scores || !search.window || !search.order, vague = rest > 0;
     if (!failed && query->n_terms) {
         Py_BEGIN_ALLOW_THREADS
         sample(query, &search.best, search.probing);
-        failed = run(&search);
+        vague = search.best.floor < WELL_ABOVE * rest;
+        search.best.rest = rest;
+        failed = !vague && run(&search);
         Py_END_ALLOW_THREADS
     }
-    PyObject *result = failed ? PyErr_NoMemory() : as_pair(&search.found, threshold(&search.best));
+    PyObject *result = NULL;
+    if (failed) {
+        PyErr_NoMemory();
+    } else if (vague) {
+        result = Py_NewRef(Py_None);
+    } else {
+        mark_searched(query);
+        result = as_pair(&search.found, threshold(&search.best));
+    }
     free(search.best.scores);
     free(search.window);
     free(search.order);

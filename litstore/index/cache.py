@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 DEFAULT_BYTES: Final = 256 * 1024 * 1024
 _OVERHEAD: Final = 400
 """Bytes that an entry costs beside its postings, about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """A term as the index has it.
 
     number: its term number. doc_freq: papers that hold it. postings: the kernel's Term.
@@ -38,6 +38,7 @@ class TermCache:
         self.n_bytes = 0
         self._generation = -1
         self._terms: OrderedDict[str, Term | None] = OrderedDict()
+        self._glimpsed: set[str] = set()
         self._lock = threading.Lock()
 
     def find(self, generation: int, names: Sequence[str]) -> dict[str, Term | None]:
@@ -57,15 +58,34 @@ class TermCache:
         with self._lock:
             if generation < self._generation:
                 return
-            if generation > self._generation:
-                self._terms.clear()
-                self._generation, self.n_bytes = generation, 0
+            self._start(generation)
             for name, term in terms.items():
                 if name not in self._terms:
                     self._terms[name] = term
                     self.n_bytes += _size(name, term)
             while self.n_bytes > self.limit:
                 self.n_bytes -= _size(*self._terms.popitem(last=False))
+
+    def glimpse(self, generation: int, names: Sequence[str]) -> set[str]:
+        """Return which of these terms were asked for before, and remember that all of them were.
+
+        A term that comes again is worth its room. Where nothing is kept, none was asked for.
+        """
+        if not self.limit:
+            return set()
+        with self._lock:
+            if generation < self._generation:
+                return set()
+            self._start(generation)
+            before = self._glimpsed.intersection(names)
+            self._glimpsed.update(names)
+            return before
+
+    def _start(self, generation: int) -> None:
+        if generation > self._generation:
+            self._terms.clear()
+            self._glimpsed.clear()
+            self._generation, self.n_bytes = generation, 0
 
 
 def _size(name: str, term: Term | None) -> int:

@@ -12,7 +12,6 @@ from types import ModuleType
 from typing import Final
 
 from litstore.errors import ConfigError
-from litstore.index import kernel_numpy
 
 NAMES: Final = ("c", "numpy")
 
@@ -57,7 +56,9 @@ def select(name: str) -> None:
 
 def module() -> ModuleType:
     """The kernel in use, as a module with `Term`, `top_k` and `score`."""
-    return _compiled if _active == "c" and _compiled is not None else kernel_numpy
+    if _active == "c" and _compiled is not None:
+        return _compiled
+    return import_module("litstore.index.kernel_numpy")
 
 
 _active = _chosen()

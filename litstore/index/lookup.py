@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
@@ -37,6 +37,14 @@ FROM json_each(?) j
 CROSS JOIN posting_blocks b ON b.block BETWEEN j.value << 32 AND (j.value << 32) + 2147483647
 """
 
+BLOCK_OF_SQL: Final = """
+SELECT block >> 32, block & 2147483647, n_slots, offset_width, offsets, tfs, bounds
+FROM posting_blocks
+WHERE block BETWEEN ? AND ?
+ORDER BY block DESC
+LIMIT 1
+"""
+
 OVERFLOW_SQL: Final = """
 SELECT term_no, doc, tf
 FROM posting_overflow
@@ -45,16 +53,14 @@ ORDER BY term_no, doc
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A row of the vocabulary: term number, and how many papers hold the term."""
 
     number: int
     doc_freq: int
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(Struct, frozen=True):
     """What a search needs of every document, by document number, in one generation.
 
     doc_lens: uint32 array. norms: float64 array, see `bm25.length_norms`. years: uint16 array, 0
@@ -65,7 +71,7 @@ class Columns:
     doc_lens: NDArray[np.uint32]
     norms: NDArray[np.float64]
     years: Numbers
-    ids: Ids = field(default_factory=Ids, repr=False, compare=False)
+    ids: Ids = field(default_factory=Ids)
 
     def years_of(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the years of these documents: float64 array of shape (n,), NaN where unknown."""
@@ -94,6 +100,37 @@ def read_rows(
     for number, doc, tf in raw.execute(OVERFLOW_SQL, bound):
         found[number][1].append((doc, tf))
     return found
+
+
+def read_rows_of(
+    connection: Connection, number: int, docs: NDArray[np.int64]
+) -> tuple[list[tuple[Any, ...]], list[tuple[int, int]]]:
+    """Return those of a term's rows that can hold these documents, and its large frequencies.
+
+    docs: int64 array of shape (n,), ascending.
+    """
+    raw = raw_connection(connection)
+    first = number << 32
+    rows: list[tuple[Any, ...]] = []
+    end = -1
+    for doc in docs.tolist():
+        if doc < end:
+            continue
+        row = raw.execute(BLOCK_OF_SQL, (first, first | doc)).fetchone()
+        if row is None or (rows and row[1] == rows[-1][1]):
+            continue
+        rows.append(row)
+        end = row[1] + _span(row)
+    large = raw.execute(OVERFLOW_SQL, (json.dumps([number]),))
+    return rows, [(doc, tf) for _, doc, tf in large]
+
+
+def _span(row: tuple[Any, ...]) -> int:
+    """How many document numbers the row covers, from its first."""
+    _, _, n_slots, width, offsets, _, _ = row
+    if not width or not offsets:
+        return int(n_slots)
+    return int.from_bytes(offsets[-width:], "little") + 1
 
 
 def read_postings(
@@ -127,7 +164,7 @@ def _unpacked(
 
 def read_columns(connection: Connection, corpus: CorpusStats) -> Columns:
     """Return what is known of every document by its number, as this transaction sees it."""
-    doc_lens = LENGTHS.whole(connection, next_doc=corpus.next_doc).astype(np.uint32)
+    doc_lens = LENGTHS.whole(connection, next_doc=corpus.next_doc).astype(np.uint32, copy=False)
     # A corpus whose papers are all empty has no postings either, so any divisor serves.
     norms = bm25.length_norms(doc_lens, corpus.avg_doc_len or 1.0)
     years = YEARS.whole(connection, next_doc=corpus.next_doc)

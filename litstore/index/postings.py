@@ -39,10 +39,10 @@ anew for every posting, stays quick.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from litstore.database.layout import BLOCK_POSTINGS, BLOCK_SPAN, LAST_DOC, TF_ESCAPE
@@ -85,8 +85,7 @@ StoredRow = tuple[int, int, int, bytes | None, bytes, bytes | None]
 """The columns of `posting_blocks`: block, n_slots, offset_width, offsets, tfs, bounds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Postings:
+class Postings(Struct, frozen=True):
     """Postings of several rows, flat: element i says that `docs[i]` holds a term `tfs[i]` times.
 
     docs: int64 array of shape (n,). tfs: int64 array of shape (n,), 1 to 255, where 255 stands for

@@ -8,13 +8,16 @@ out what provably cannot be among the best; what it returns is exact.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from types import ModuleType
 from typing import Any, Final, Protocol
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
@@ -24,10 +27,11 @@ from litstore.database.packed_ids import Ids
 from litstore.database.stats import CorpusStats
 from litstore.errors import DamagedStoreError, QueryError, UnknownPaperError
 from litstore.filters import SearchFilters
-from litstore.index import bm25, kernel, lookup
+from litstore.index import bm25, kernel, lookup, unread
 from litstore.index.allowed import AllowedDocs
 from litstore.index.cache import DEFAULT_BYTES, Term, TermCache
 from litstore.index.lookup import Columns, Entry
+from litstore.index.unread import Docs, Scores, Unread
 from litstore.ranking.hits import Hit
 
 MAX_QUERY_CHARS: Final = 2_000_000
@@ -44,8 +48,7 @@ class HasDatabase(Protocol):
         """The open file."""
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalQuery:
+class LexicalQuery(Struct, frozen=True):
     """A query against one snapshot: asks for the best papers, or for the score of given ones.
 
     tokens: the query's tokens in order. terms: those of them that the index knows. weights: what
@@ -86,19 +89,36 @@ class LexicalQuery:
         Among the documents that are allowed. More than k where there are ties at the end; only
         scores above 0.
         """
-        docs, scores = self.kernel.top_k(*self._request(), k, self.allowed)
-        return np.frombuffer(docs, dtype=np.int64), np.frombuffer(scores, dtype=np.float64)
+        postings = {name: term.postings for name, term in self.terms.items()}
+
+        def top_k(names: Sequence[str], k: int, rest: float) -> tuple[Docs, Scores] | None:
+            found = self.kernel.top_k(*self._request(names, postings), k, self.allowed, rest)
+            if found is None:
+                return None
+            docs, scores = found
+            return np.frombuffer(docs, dtype=np.int64), np.frombuffer(scores, dtype=np.float64)
+
+        def score(names: Sequence[str], docs: Docs) -> Scores:
+            found = self.kernel.score(*self._request(names, postings), docs.tobytes())
+            return np.frombuffer(found, dtype=np.float64)
+
+        often = Counter(self.tokens)
+        weights = {name: often[name] * self.weight(name) * self.idf(name) for name in postings}
+        return unread.best(top_k, score, weights, postings, k)
 
     def scores(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the exact scores of these documents, given in ascending order."""
-        found = self.kernel.score(*self._request(), docs.tobytes())
+        postings = {name: term.postings for name, term in self.terms.items()}
+        found = self.kernel.score(*self._request(list(postings), postings), docs.tobytes())
         return np.frombuffer(found, dtype=np.float64)
 
-    def _request(self) -> tuple[list[Any], list[float], list[int], NDArray[np.float64]]:
-        place = {name: at for at, name in enumerate(self.terms)}
+    def _request(
+        self, names: Sequence[str], postings: Mapping[str, Any]
+    ) -> tuple[list[Any], list[float], list[int], NDArray[np.float64]]:
+        place = {name: at for at, name in enumerate(names)}
         return (
-            [term.postings for term in self.terms.values()],
-            [self.weight(name) * self.idf(name) for name in self.terms],
+            [postings[name] for name in names],
+            [self.weight(name) * self.idf(name) for name in names],
             [place[token] for token in self.tokens if token in place],
             self.columns.norms,
         )
@@ -132,7 +152,8 @@ class BM25Index:
         if type(top_k) is not int or top_k < 1:
             raise QueryError(f"top_k must be a whole number of at least 1, not {top_k!r}")
         with self._database.read() as connection:
-            _, scores, ids = best(connection, self.query(connection, query, filters), top_k)
+            asked = self.query(connection, query, filters, whole=top_k > unread.FEW)
+            _, scores, ids = best(connection, asked, top_k)
         return list(map(Hit, ids, scores, count(1)))
 
     def score(self, query: str, paper_id: str) -> float:
@@ -168,9 +189,17 @@ class BM25Index:
             return sorted(zip(papers.ids(connection, docs), tfs.tolist(), strict=True))
 
     def query(
-        self, connection: Connection, query: str, filters: SearchFilters | None = None
+        self,
+        connection: Connection,
+        query: str,
+        filters: SearchFilters | None = None,
+        *,
+        whole: bool = True,
     ) -> LexicalQuery:
         """Prepare a query in this transaction's snapshot; filters restrict what `best` finds.
+
+        whole: False leaves frequent terms unread that are not in memory: for who asks for no more
+        than the best, once, in this transaction.
 
         Raises QueryError for a query that is not text or too long, DamagedStoreError where the
         postings contradict themselves.
@@ -178,7 +207,7 @@ class BM25Index:
         corpus = stats.read(connection)
         tokens = self.tokens(corpus, query)
         columns = self._read_columns(connection, corpus)
-        terms = self._read_terms(connection, tokens, columns, corpus)
+        terms = self._read_terms(connection, tokens, columns, corpus, whole=whole)
         work = sum(terms[token].doc_freq for token in tokens if token in terms)
         if work > MAX_QUERY_WORK:
             raise QueryError(
@@ -224,43 +253,100 @@ class BM25Index:
         return known
 
     def _read_terms(
-        self, connection: Connection, tokens: Sequence[str], columns: Columns, corpus: CorpusStats
+        self,
+        connection: Connection,
+        tokens: Sequence[str],
+        columns: Columns,
+        corpus: CorpusStats,
+        *,
+        whole: bool = True,
     ) -> dict[str, Term]:
         names = list(dict.fromkeys(tokens))
         held = self._cache.find(corpus.generation, names)
         missing = [name for name in names if name not in held]
         if missing:
             entries = lookup.find_terms(connection, missing)
-            fresh = self._make_terms(connection, entries, columns, corpus)
-            self._cache.add(corpus.generation, {name: fresh.get(name) for name in missing})
-            held = {**held, **fresh}
+            for name, entry in entries.items():
+                if not 0 <= entry.doc_freq <= corpus.n_docs:
+                    raise DamagedStoreError(
+                        f"{entry.doc_freq} of {corpus.n_docs} papers hold {name!r}; "
+                        "run: litstore rebuild"
+                    )
+            later: dict[str, Term] = {}
+            if not whole:
+                later = self._leave_unread(connection, entries, columns, corpus)
+            fresh = self._make_terms(
+                connection, {n: e for n, e in entries.items() if n not in later}, columns, corpus
+            )
+            self._cache.add(
+                corpus.generation, {name: fresh.get(name) for name in missing if name not in later}
+            )
+            held = {**held, **fresh, **later}
         return {name: term for name in names if (term := held.get(name)) is not None}
+
+    def _leave_unread(
+        self,
+        connection: Connection,
+        entries: Mapping[str, Entry],
+        columns: Columns,
+        corpus: CorpusStats,
+    ) -> dict[str, Term]:
+        """The frequent terms that are asked for the first time, none of them read."""
+        frequent = {
+            name: entry
+            for name, entry in entries.items()
+            if unread.is_frequent(entry.doc_freq, corpus.n_docs)
+        }
+        known = self._cache.glimpse(corpus.generation, list(frequent))
+
+        def read(name: str, docs: Docs | None) -> Any:
+            number = frequent[name].number
+            if docs is None:
+                rows = lookup.read_rows(connection, [number])[number]
+            else:
+                rows = lookup.read_rows_of(connection, number, docs)
+            return self._postings(name, *rows, columns, corpus)
+
+        return {
+            name: Term(entry.number, entry.doc_freq, Unread(entry.doc_freq, partial(read, name)))
+            for name, entry in frequent.items()
+            if name not in known
+        }
 
     def _make_terms(
         self,
         connection: Connection,
-        entries: dict[str, Entry],
+        entries: Mapping[str, Entry],
         columns: Columns,
         corpus: CorpusStats,
     ) -> dict[str, Term]:
         rows = lookup.read_rows(connection, [entry.number for entry in entries.values()])
+        return {
+            name: Term(
+                entry.number,
+                entry.doc_freq,
+                self._postings(name, *rows[entry.number], columns, corpus),
+            )
+            for name, entry in entries.items()
+        }
+
+    def _postings(
+        self,
+        name: str,
+        rows: list[tuple[Any, ...]],
+        large: list[tuple[int, int]],
+        columns: Columns,
+        corpus: CorpusStats,
+    ) -> Any:
+        """Return the kernel's Term of these rows."""
         base = bm25.K1 * (1 - bm25.B)
         factor = bm25.K1 * bm25.B / (corpus.avg_doc_len or 1.0)
-        terms = {}
-        for name, entry in entries.items():
-            if not 0 <= entry.doc_freq <= corpus.n_docs:
-                raise DamagedStoreError(
-                    f"{entry.doc_freq} of {corpus.n_docs} papers hold {name!r}; "
-                    "run: litstore rebuild"
-                )
-            try:
-                postings = self._kernel.Term(*rows[entry.number], columns.norms, factor, base)
-            except ValueError as error:
-                raise DamagedStoreError(
-                    f"the postings of {name!r} are damaged ({error}); run: litstore rebuild"
-                ) from None
-            terms[name] = Term(entry.number, entry.doc_freq, postings)
-        return terms
+        try:
+            return self._kernel.Term(rows, large, columns.norms, factor, base)
+        except ValueError as error:
+            raise DamagedStoreError(
+                f"the postings of {name!r} are damaged ({error}); run: litstore rebuild"
+            ) from None
 
 
 def best(
@@ -283,8 +369,7 @@ def best(
     return docs[order], found[order].tolist(), [ids[at] for at in order.tolist()]
 
 
-@dataclass(frozen=True, slots=True)
-class DeepHits:
+class DeepHits(Struct, frozen=True):
     """The best documents of a query, of which only the first ones are put in order.
 
     docs, scores: int64 and float64 arrays of shape (n,), the best n, by document number. first,

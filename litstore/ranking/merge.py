@@ -12,10 +12,10 @@ the seeds are taken; what follows stays as it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from litstore.config import RetrievalConfig
@@ -67,8 +67,7 @@ def normalised(bm25_scores: Floats, largest: float) -> Floats:
     return bm25_scores / largest if largest > 0 else np.zeros(len(bm25_scores))
 
 
-@dataclass(frozen=True, slots=True)
-class Blend:
+class Blend(Struct, frozen=True):
     """The parts and their sum: float64 arrays of shape (n,), in the order of the candidates."""
 
     bm25_norm: Floats

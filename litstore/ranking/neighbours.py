@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -30,8 +30,7 @@ POOL: Final = 1_000
 """Papers of a list that can be neighbours: all pairs of them are compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbourhood:
+class Neighbourhood(Struct, frozen=True):
     """The nearest papers of one: positions in the pool and cosines, the nearest first."""
 
     places: list[int]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
@@ -38,8 +39,7 @@ class Stopwatch:
         return (time.perf_counter() - self._start) * 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     """The whole ranked list of one query, before any paper is read.
 
     docs, years, hops, bm25, blend: one entry per candidate, by document number; the hop is

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
@@ -52,8 +52,7 @@ def extend(
     return index.weighted(connection, query, weights)
 
 
-@dataclass(frozen=True, slots=True)
-class TextNeighbours:
+class TextNeighbours(Struct, frozen=True):
     """Who is near whom by text among the best papers of a list.
 
     docs, scores: the pool, best first, with raw BM25. near: the neighbours of each. means: their

@@ -7,6 +7,7 @@ import random
 import struct
 import subprocess
 import sys
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -18,10 +19,11 @@ from hypothesis import strategies as st
 import litstore
 from litstore.database.layout import BLOCK_SPAN
 from litstore.errors import ConfigError
-from litstore.index import bm25, kernel, kernel_numpy
+from litstore.index import bm25, kernel, kernel_numpy, unread
 from litstore.index.cache import Term as Cached
 from litstore.index.cache import TermCache
 from litstore.index.postings import BOUNDED, Block, bounds, decode, encode, within_bounds
+from litstore.index.unread import Unread
 
 KERNELS = [
     pytest.param(name, id=name, marks=[] if name in kernel.available() else pytest.mark.skip)
@@ -76,6 +78,15 @@ class Corpus:
         large = [(int(d), int(f)) for d, f in zip(docs, tfs, strict=True) if f >= 255]
         factor = bm25.K1 * bm25.B / self.avg_doc_len
         return module.Term(self.rows(number), large, self.norms, factor, BASE)
+
+    def part(self, module: ModuleType, number: int, docs: np.ndarray | None) -> Any:
+        """One term of those of its rows that begin no later than the document they are to hold."""
+        if docs is None:
+            return self.term(module, number)
+        rows = self.rows(number)
+        firsts = np.array([row[1] for row in rows])
+        at = np.unique(np.searchsorted(firsts, docs, side="right") - 1) if len(rows) else []
+        return module.Term([rows[i] for i in at if i >= 0], [], self.norms, 0.0, BASE)
 
     def scores(self, tokens: list[int]) -> np.ndarray:
         """The score of every document, nothing left out, in the order that is defined."""
@@ -163,6 +174,79 @@ def test_the_best_of_the_allowed(
         expected_docs, expected = corpus.best(tokens, k, allowed)
         assert np.frombuffer(docs, np.int64).tolist() == expected_docs.tolist()
         assert np.frombuffer(scores).tolist() == expected.tolist()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), DOC_FREQS, st.just(1e-9) | st.floats(0.01, 8.0), st.data())
+@pytest.mark.parametrize("name", KERNELS)
+def test_so_much_less_than_the_best(
+    name: str, seed: int, doc_freqs: list[int], rest: float, data: st.DataObject
+) -> None:
+    """With a rest: all that come so near to the k-th best, or None, and then that is not high."""
+    kernel.select(name)
+    module = kernel.module()
+    corpus = Corpus(seed, doc_freqs)
+    tokens = data.draw(st.lists(st.integers(0, len(doc_freqs) - 1), min_size=1, max_size=6))
+    terms = [corpus.term(module, number) for number in range(len(doc_freqs))]
+    sums = corpus.scores(tokens)
+    for k in (1, 10, 10, 1000):
+        found = module.top_k(terms, corpus.idfs, tokens, corpus.norms, k, None, rest)
+        kth = np.sort(sums)[-k]
+        if found is None:
+            # A first look is at papers of one term; k of them with any score would do here.
+            assert rest > 1e-9 or min(doc_freqs[token] for token in tokens) < k
+            continue
+        assert kth >= 2 * rest
+        docs = np.flatnonzero(sums >= kth - rest)
+        assert np.frombuffer(found[0], np.int64).tolist() == docs.tolist()
+        assert np.frombuffer(found[1]).tolist() == sums[docs].tolist()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), DOC_FREQS, st.sampled_from((None, *SHAPES)), st.data())
+@pytest.mark.parametrize("name", KERNELS)
+def test_terms_left_unread_change_nothing(
+    name: str, seed: int, doc_freqs: list[int], shape: str | None, data: st.DataObject
+) -> None:
+    """Whichever terms are read only where candidates are: the same bits as if all were read."""
+    kernel.select(name)
+    module = kernel.module()
+    corpus = Corpus(seed, doc_freqs)
+    allowed = None if shape is None else allowed_of(shape, seed)
+    places = range(len(doc_freqs))
+    tokens = data.draw(st.lists(st.sampled_from(places), min_size=1, max_size=6))
+    used = list(dict.fromkeys(tokens))
+    waiting = data.draw(st.lists(st.sampled_from(used), unique=True, max_size=len(used)))
+    weights = {str(t): tokens.count(t) * corpus.idfs[t] for t in used}
+
+    def request(names: list[str], held: dict[str, Any]) -> tuple[Any, ...]:
+        known = [int(name) for name in names]
+        return (
+            [held[name] for name in names],
+            [corpus.idfs[t] for t in known],
+            [known.index(t) for t in tokens if t in known],
+            corpus.norms,
+        )
+
+    for k in (1, 10, 1000):
+        held: dict[str, Any] = {
+            str(t): Unread(doc_freqs[t], partial(corpus.part, module, t))
+            if t in waiting
+            else corpus.term(module, t)
+            for t in used
+        }
+
+        def top_k(names: list[str], k: int, rest: float, held: dict[str, Any] = held) -> Any:
+            found = module.top_k(*request(names, held), k, allowed, rest)
+            return found and (np.frombuffer(found[0], np.int64), np.frombuffer(found[1]))
+
+        def score(names: list[str], docs: Any, held: dict[str, Any] = held) -> Any:
+            return np.frombuffer(module.score(*request(names, held), docs.tobytes()))
+
+        docs, scores = unread.best(top_k, score, weights, held, k)
+        expected_docs, expected = corpus.best(tokens, k, allowed)
+        assert docs.tolist() == expected_docs.tolist()
+        assert scores.tolist() == expected.tolist()
 
 
 def test_what_is_allowed_has_one_byte_a_document(active: ModuleType) -> None:

@@ -2,6 +2,9 @@
 
 The whole process is timed, from its start to its end. For litstore there is a second process, which
 imports the same modules, save litstore's own, and does nothing: the difference is litstore's part.
+
+Processes find the byte code of what they import, as they do of an installed package, whatever the
+environment says; a first process, which is not timed, compiles it.
 """
 
 from __future__ import annotations
@@ -10,10 +13,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Final, NoReturn
 
 import numpy as np
@@ -65,15 +68,20 @@ class Fresh:
 
 def first_query(engine: Engine, folder: Path, queries: Sequence[str]) -> Fresh | None:
     """Time RUNS processes, each with another query; None if the engine has no such command."""
-    if engine.fresh(folder, queries[0]) is None:
+    first = engine.fresh(folder, queries[0])
+    if first is None:
         return None
-    modules = _modules(engine, folder, queries[0]) if isinstance(engine, LitStore) else None
     taken, imports = [], []
-    for run in range(RUNS):
-        arguments = engine.fresh(folder, queries[run % len(queries)])
-        taken.append(_process(engine, arguments or []))
-        if modules is not None:
-            imports.append(_process(engine, ["-c", _IMPORT_MODULES, modules])[0])
+    with TemporaryDirectory() as compiled:
+        environ = {**worker.environment(engine), "PYTHONPYCACHEPREFIX": compiled}
+        environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        _process(first, environ)
+        modules = _modules(first, environ) if isinstance(engine, LitStore) else None
+        for run in range(RUNS):
+            arguments = engine.fresh(folder, queries[run % len(queries)])
+            taken.append(_process(arguments or [], environ))
+            if modules is not None:
+                imports.append(_process(["-c", _IMPORT_MODULES, modules], environ)[0])
     cpu = [cpu_ms for cpu_ms, _ in taken]
     return Fresh(
         engine.name, float(np.median(cpu)), (min(cpu), max(cpu)),
@@ -82,12 +90,12 @@ def first_query(engine: Engine, folder: Path, queries: Sequence[str]) -> Fresh |
     )  # fmt: skip
 
 
-def _modules(engine: Engine, folder: Path, query: str) -> str:
+def _modules(search: Sequence[str], environ: Mapping[str, str]) -> str:
     """The modules of a search that are not litstore's, in the order of their import."""
-    arguments = [argument for argument in engine.fresh(folder, query) or [] if argument != "-m"]
+    arguments = [argument for argument in search if argument != "-m"]
     done = subprocess.run(  # noqa: S603  (our own script)
         [sys.executable, "-c", _LIST_MODULES, *arguments[1:]],
-        env=worker.environment(engine), capture_output=True, text=True, check=False,
+        env=environ, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
         _failed(done.stderr)
@@ -95,13 +103,13 @@ def _modules(engine: Engine, folder: Path, query: str) -> str:
     return " ".join(name for name in names if name.split(".")[0] not in ("litstore", "__main__"))
 
 
-def _process(engine: Engine, arguments: Sequence[str]) -> tuple[float, float]:
+def _process(arguments: Sequence[str], environ: Mapping[str, str]) -> tuple[float, float]:
     """Run Python with these arguments; return processor and wall time in ms."""
     with TemporaryFile() as complaints:
         started = time.perf_counter()
         process = subprocess.Popen(  # noqa: S603  (our own scripts)
             [sys.executable, *arguments],
-            env=worker.environment(engine), stdout=subprocess.DEVNULL, stderr=complaints,
+            env=environ, stdout=subprocess.DEVNULL, stderr=complaints,
         )  # fmt: skip
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - started

@@ -149,6 +149,8 @@ def _cell(value: object) -> str:
 
 
 def _width(content: str) -> int:
+    if content.isascii():
+        return len(content)
     return sum(_columns(char) for char in content)
 
 
