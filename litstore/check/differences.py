@@ -42,13 +42,13 @@ def identifier_differences(given: object, stored: Paper) -> list[Difference]:
     for scheme in EXACT_SCHEMES:
         one = given.get(scheme) if hasattr(given, "get") else None
         other = stored.identifiers.get(scheme)
-        if one and other and _bare(scheme, one) != _bare(scheme, other):
+        if one and other and bare(scheme, one) != bare(scheme, other):
             found.append(Difference(scheme, one, other))
     return found
 
 
-def _bare(scheme: str, value: str) -> str:
-    """An identifier as it is compared: without version, or the address around it."""
+def bare(scheme: str, value: str) -> str:
+    """Return an identifier as it is compared: without version, or the address around it."""
     if scheme == "doi":
         return ids.find_doi(value) or value
     return ids.split_version(value)[0] if scheme == "arxiv" else value

@@ -22,6 +22,7 @@ from litstore.check.records import is_long
 from litstore.check.verdict import Candidate, Difference, plain_title, work_of
 from litstore.dedupe.works import EXACT_SCHEMES, fold, is_preprint, marks, numbers
 from litstore.fields import shown
+from litstore.formats.words import words
 from litstore.identifiers import Identifier
 from litstore.paper import Paper
 
@@ -50,6 +51,8 @@ _PAGES: Final = re.compile(
 _ENDS: Final = ".?!,;\"”“’'»/)]…"
 _SIGNS: Final = " *†‡§®™$^~+#"
 """What may stand behind the last word of a title and belongs to it."""
+
+_OF_ANY_REFERENCE: Final = words("internet online available from retrieved in")
 
 TitleStands = Literal["whole", "without subtitle", "goes on", "inside", "no"]
 
@@ -148,7 +151,7 @@ class CitedLine:
             reasons = _against_identifier(self, paper, standing, facts)
             reasons = [f"it has this {shared[0]}, but {reason}" for reason in reasons]
         else:
-            reasons = _against_title(paper, standing, facts)
+            reasons = _against_title(self, paper, standing, facts)
         if reasons:
             return Candidate(paper, None, bool(shared), reasons=tuple(reasons), likeness=likeness)
         how = shared[0] if shared else ", ".join(["title", *facts.agreeing()])
@@ -252,7 +255,7 @@ def _has_names(before: str) -> bool:
     return any(len(word) > 1 and not word.isdigit() for word in _WORD.findall(before))
 
 
-def _against_title(paper: Paper, standing: Standing, facts: _Facts) -> list[str]:
+def _against_title(cited: CitedLine, paper: Paper, standing: Standing, facts: _Facts) -> list[str]:
     """What speaks against a line without a common identifier citing this paper."""
     work = work_of(paper)
     if standing.how == "no":
@@ -268,9 +271,23 @@ def _against_title(paper: Paper, standing: Standing, facts: _Facts) -> list[str]
         main = fold(plain_title(paper.title).partition(":")[0])
         if not (facts.author and facts.year) or len(main) < 3:
             against.append("it has a subtitle, and first author and year do not both agree")
-    elif not is_long(work) and not (facts.author and facts.exact_year):
+    elif (
+        not is_long(work)
+        and not (facts.author and facts.exact_year)
+        and not _is_all(cited, paper, standing, facts)
+    ):
         against.append("its title is too short to tell it by, without first author and year")
     return against
+
+
+def _is_all(cited: CitedLine, paper: Paper, standing: Standing, facts: _Facts) -> bool:
+    """Whether a line says of a paper without authors what is stored of it, and nothing else."""
+    if facts.first or not facts.exact_year or standing.how != "whole":
+        return False
+    venue = fold(paper.venue or "")
+    is_there = not venue or cited.holds(venue)
+    rest = {word for word in cited.known_words if len(word) > 1 and word.isalpha()}
+    return is_there and rest <= {*fold(paper.title), *venue, *_OF_ANY_REFERENCE}
 
 
 def _against_identifier(

@@ -14,10 +14,10 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from litstore.check import authors
-from litstore.check.differences import differences
+from litstore.check.differences import bare, differences
 from litstore.check.verdict import Candidate, plain_title, work_of
 from litstore.dedupe.decide import similar_titles
-from litstore.dedupe.works import Work
+from litstore.dedupe.works import Work, fold
 from litstore.fields import shown
 from litstore.paper import Paper
 
@@ -55,7 +55,7 @@ class CitedRecord:
         same_id: the stored paper bears, or bore, the name that the record has.
         """
         g, s = self.work, work_of(stored)
-        shared = [name for name in g.identifiers if g.identifiers[name] == s.identifiers.get(name)]
+        shared = [name for name in g.identifiers if name in s.identifiers and _same(name, g, s)]
         if same_id:
             shared.append("id")
         likeness = _likeness(g, s)
@@ -86,9 +86,23 @@ class CitedRecord:
         elif is_long(g):
             if len(contradict) == 1 and known:
                 contradict = []
+        elif not contradict and self._says_the_same(stored):
+            return known, []
         elif contradict or not ({"year", "author"} <= {*known} or {"place", "author"} <= {*known}):
             contradict.append("its title is too short to tell it by, without first author and year")
         return known, contradict
+
+    def _says_the_same(self, stored: Paper) -> bool:
+        """Whether neither has authors, and year, venue and whatever else both say is the same.
+
+        So a short title of the store itself is found again where there is nothing more to go by.
+        """
+        given = self.paper
+        if self.people or authors.people(stored) or given.year is None:
+            return False
+        venues = [fold(paper.venue or "") for paper in (given, stored)]
+        is_same = given.year == stored.year and venues[0] == venues[1]
+        return is_same and not differences(given, stored)
 
     def _facts(self, stored: Paper, s: Work) -> tuple[dict[str, bool], list[str]]:
         """Which facts agree (those that both know), and what contradicts, in words."""
@@ -96,7 +110,7 @@ class CitedRecord:
         agree: dict[str, bool] = {}
         contradict: list[str] = []
         common = [name for name in g.identifiers if name in s.identifiers]
-        differing = [name for name in common if g.identifiers[name] != s.identifiers[name]]
+        differing = [name for name in common if not _same(name, g, s)]
         if differing and g.preprint == s.preprint:
             scheme = differing[0]
             contradict.append(f"its {scheme} is {s.identifiers[scheme]}")
@@ -112,6 +126,10 @@ class CitedRecord:
         if g.volume and s.volume and g.pages and s.pages:
             agree["place"] = g.volume == s.volume and g.pages == s.pages
         return agree, contradict
+
+
+def _same(scheme: str, g: Work, s: Work) -> bool:
+    return bare(scheme, g.identifiers[scheme]) == bare(scheme, s.identifiers[scheme])
 
 
 def _lower(title: str) -> set[str]:

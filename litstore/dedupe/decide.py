@@ -60,6 +60,9 @@ def compare(a: Work, b: Work) -> Match | None:
     shared, different = _identifiers(a, b)
     if not shared and _is_told(a, b):
         return Match("version", "relation")
+    # Most of what shares a block is told apart by this alone: see `_by_title`.
+    if not shared and a.numbers != b.numbers and a.title_key != b.title_key:
+        return None
     versions = a.preprint != b.preprint
     if (different and not versions) or (a.marks != b.marks and not _may_be_retold(a, b, shared)):
         return None
@@ -77,19 +80,25 @@ def in_order(a: Work, b: Work) -> tuple[Work, Work]:
 
     What a record says of the other goes before what the two look like.
     """
-    if _names(b.preprints, a) or _names(a.published, b):
-        return a, b
-    if _names(a.preprints, b) or _names(b.published, a):
-        return b, a
+    if _is_related(a, b):
+        if _names(b.preprints, a) or _names(a.published, b):
+            return a, b
+        if _names(a.preprints, b) or _names(b.published, a):
+            return b, a
     return (a, b) if a.preprint else (b, a)
 
 
 def _is_told(a: Work, b: Work) -> bool:
     """Whether one of the records says that the other is its preprint, or was published of it."""
-    return (
+    return _is_related(a, b) and (
         _names(a.preprints, b) or _names(a.published, b)
         or _names(b.preprints, a) or _names(b.published, a)
     )  # fmt: skip
+
+
+def _is_related(a: Work, b: Work) -> bool:
+    """Whether any of them names another version at all."""
+    return bool(a.preprints or a.published or b.preprints or b.published)
 
 
 def _names(named: tuple[str, ...], work: Work) -> bool:

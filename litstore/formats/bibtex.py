@@ -276,7 +276,7 @@ def _details(get: _Fields, draft: Draft) -> None:
     draft.put("article_number", get.text("eid", "article-number", "articleno"))
     draft.put("publisher", get.text("publisher", "school", "institution", "organization"))
     draft.put("place", get.text("address", "location"))
-    draft.put("edition", get.text("edition"))
+    draft.put_edition(get.text("edition"))
     draft.put("language", get.text("language", "langid"))
     draft.put("genre", get.text("type") or _GENRES.get(get.entry.kind, ""))
     for name in ("note", "addendum"):

@@ -36,6 +36,14 @@ TYPES: Final = words(
 )
 """The types of CSL 1.0.2."""
 
+NUMBERED: Final = words(
+    """
+    bill broadcast dataset hearing legal_case legislation map motion_picture patent regulation
+    report software song standard thesis treaty
+    """
+)
+"""Types of which the number is the work's own, not that of an issue."""
+
 _OWN_FIELDS: Final = frozenset(("authors", "year", "citations", "extra", "identifiers", "venue"))
 """Fields of litstore's own form that CSL has no variable for; it has source and references."""
 
@@ -119,7 +127,7 @@ def _details(item: Mapping[str, Any], draft: Draft) -> None:
         ("language", "language"), ("genre", "genre"),
     ):  # fmt: skip
         draft.put(name, markup.plain(as_text(item.get(key))))
-    if draft.type == "report":
+    if draft.type in NUMBERED:
         draft.put("issue", as_text(item.get("number")))
     draft.put("pages", page_range(as_text(item.get("page"))))
     draft.put("issn", text_list(re.split(r"[,;]", as_text(item.get("ISSN")))))

@@ -62,10 +62,11 @@ def _record(piece: Piece) -> Record:
     _identify(root, draft)
     for name, path in (
         ("volume", "volume"), ("issue", "number"), ("publisher", "publisher"),
-        ("place", "pub-location"), ("edition", "edition"), ("language", "language"),
+        ("place", "pub-location"), ("language", "language"),
         ("note", "notes"), ("citation_key", "label"), ("genre", "work-type"),
     ):  # fmt: skip
         draft.put(name, find_text(root, path))
+    draft.put_edition(find_text(root, "edition"))
     draft.put("pages", page_range(find_text(root, "pages")))
     draft.put("keywords", text_list(text_of(word) for word in root.findall("keywords/keyword")))
     if draft.is_empty():

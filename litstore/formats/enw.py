@@ -113,7 +113,7 @@ def _record(block: Block) -> Record:
     draft.put("pages", page_range(block.first("P")))
     draft.put("publisher", block.first("I"))
     draft.put("place", block.first("C"))
-    draft.put("edition", block.first("7"))
+    draft.put_edition(block.first("7"))
     draft.put("series", block.first("S"))
     draft.put("language", block.first("G"))
     draft.put("genre", block.first("9"))

@@ -93,7 +93,8 @@ _COMMAND: Final = re.compile(r"\\([a-zA-Z]+)\*?[^\S\n]*|\\(.)", re.DOTALL)
 _PIECES: Final = {
     "--": "–", "---": "—", "``": "“", "''": "”", "?`": "¿", "!`": "¡", "~": "\u00a0",
 }  # fmt: skip
-_PAIR: Final = re.compile(r"(-(?=-)|`(?=`)|'(?=')|[?!](?=`))")
+_OBEYED: Final = re.compile(r"[\\{}&%$#_~^]|[-`'?!](?=[-`'])")
+_PAIRS: Final = frozenset(("--", "``", "''", "?`", "!`"))
 _MAX_DEPTH: Final = 40
 
 _TO_LATEX: Final = {
@@ -118,7 +119,15 @@ def escape(text: str) -> str:
 
     Pairs that LaTeX takes for one character (two hyphens, two quotes) are kept apart.
     """
-    return _PAIR.sub(r"\1{}", "".join(_TO_LATEX.get(char, char) for char in text))
+    return _OBEYED.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    char = found[0]
+    if char in _TO_LATEX:
+        return _TO_LATEX[char]
+    is_pair = found.string[found.start() : found.start() + 2] in _PAIRS
+    return f"{char}{{}}" if is_pair else char
 
 
 class _Reader:

@@ -84,9 +84,7 @@ def _record(block: Block) -> Record:
     ]
     draft.abstract = markup.paragraphs("\n".join(abstracts))
     draft.names = _names(block, draft)
-    draft.editors = [
-        found for text in block.all("FED", "ED") if (found := Name.from_inverted(text))
-    ]
+    draft.editors = _editors(block)
     draft.date = Date.read(block.first("DP")) or Date.read(block.first("DEP", "DA"))
     draft.type = medline.csl_type(block.all("PT"))
     draft.venue = markup.plain(block.first("JT") or block.first("TA"))
@@ -119,7 +117,7 @@ def _names(block: Block, draft: Draft) -> list[Name]:
             found.append(Name(literal=text))
             full = False
         elif tag == "FAU":
-            name = Name.from_inverted(text)
+            name = _full_name(text)
             found += [name] if name else []
             full = True
         elif full:
@@ -128,6 +126,17 @@ def _names(block: Block, draft: Draft) -> list[Name]:
             name = Name.from_initials(text)
             found += [name] if name else []
     return found
+
+
+def _full_name(text: str) -> Name | None:
+    """Read "Larsen, Lars J"; without a comma MEDLINE has the family name first, too."""
+    return Name.from_inverted(text) if "," in text else Name.from_initials(text)
+
+
+def _editors(block: Block) -> list[Name]:
+    """Editors; ED repeats the FED before it in short, and is used without one."""
+    full = [_full_name(text) for text in block.all("FED")]
+    return list(filter(None, full or [Name.from_initials(text) for text in block.all("ED")]))
 
 
 def _details(block: Block, draft: Draft) -> None:

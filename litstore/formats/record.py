@@ -109,6 +109,11 @@ class Draft:
         if value not in (None, "", [], {}):
             self.extra.setdefault(name, value)
 
+    def put_edition(self, text: str) -> None:
+        """Add which edition it is; a day is none (where EndNote puts when an article came out)."""
+        if not re.fullmatch(r"[12][0-9]{3}[/-][0-9]{1,2}[/-][0-9]{1,2}", text.strip()):
+            self.put("edition", text)
+
     def put_note(self, texts: Iterable[str]) -> None:
         """Add a note, given in paragraphs, unless there is one.
 

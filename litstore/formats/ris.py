@@ -237,7 +237,7 @@ def _details(block: Block, draft: Draft) -> None:
         draft.put("event", block.first("C3"))
     draft.put("publisher", block.first("PB"))
     draft.put("place", block.first("CY", "PP"))
-    draft.put("edition", block.first("ET"))
+    draft.put_edition(block.first("ET"))
     draft.put("language", block.first("LA"))
     if draft.type in ("thesis", "report"):
         draft.put("genre", block.first("M3"))

@@ -639,6 +639,11 @@ class TestInspect:
         assert sum(envelope["results"][0]["terms"].values()) == length
         assert "Attention Sparsity Study 1" in demo("show", "p001").out
 
+    def test_a_term_that_no_paper_holds_is_not_found(self, demo: Cli) -> None:
+        """Exit code 3, as for an id that is not there, also as JSON."""
+        for words in (("nosuch",), ("nosuch", "--json")):
+            assert demo("postings", *words).code == 3
+
     def test_postings_are_those_of_the_view(self, demo: Cli) -> None:
         """`postings` and the SQL view agree."""
         ours = demo("postings", "Sparsity", "--json").envelope
@@ -754,6 +759,10 @@ class TestProcess:
         )
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
         assert (done.stdout, done.stderr) == ("n\n", "")
+        done = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True
+        )
+        assert (done.returncode, done.stderr) == (141, "")
 
     @pytest.mark.parametrize("redirection", [">&-", "<&-", ">/dev/full", "2>&-"])
     @pytest.mark.parametrize("words", ["search sparsity", "search -", "delete -", "stats --json"])

@@ -47,6 +47,8 @@ CORPUS = (
           identifiers={"doi": "10.1000/supplement"}),
     Paper("s2", "Songs of whales across the open ocean", year=2018, authors=["Pia Soe"],
           identifiers={"doi": "10.1000/supplement"}),
+    Paper("bare", "Tide tables", year=2015, venue="Sea"),
+    Paper("barer", "Editorial", year=2016),
 )  # fmt: skip
 
 
@@ -138,6 +140,8 @@ class TestRecords:
             ({"extra": {"pages": "100"}}, []),
             ({"identifiers": {"doi": "10.1000/other"}}, [("doi", "differs")]),
             ({"identifiers": {"doi": "https://example.org/chapter/10.1000/herring"}}, []),
+            ({"identifiers": {"doi": "https://example.org/chapter/10.1000/herring"},
+              "year": None, "authors": []}, []),
             ({"identifiers": {"doi": "10.1000/herring", "pmid": "99"}}, [("pmid", "differs")]),
         ],
     )  # fmt: skip
@@ -161,6 +165,12 @@ class TestRecords:
             (Paper("x", "The feeding of cod in coastal waters, Part III", year=2002,
                    authors=["Kim Lo"]), "part", "the numbers in its title differ"),
             (Paper("x", "Deep water"), "short", "too short to tell it by"),
+            (Paper("x", "Tide tables"), "bare", "too short to tell it by"),
+            (Paper("x", "Tide tables", year=2014, venue="Sea"), "bare", "too short"),
+            (Paper("x", "Tide tables", year=2015, venue="Lake"), "bare", "too short"),
+            (Paper("x", "Tide tables", year=2015), "bare", "too short"),
+            (Paper("x", "Tide tables", year=2015, venue="Sea", authors=["Ann Bee"]),
+             "bare", "too short"),
             (Paper("x", "Deep water", year=2015, authors=["Ann Bee"]), "short", "first author"),
             (Paper("x", "Reply to: The speed of salmon in lakes of the north", year=2010,
                    authors=["Jan Noe"]), "reply", "its title is another"),
@@ -174,6 +184,17 @@ class TestRecords:
         assert verdict.status == "not found"
         assert str(verdict.paper_id).startswith(near)
         assert reason in "; ".join(verdict.reasons)
+
+    @pytest.mark.parametrize("reference", [
+        Paper("x", "Tide tables", year=2015, venue="Sea"),
+        Paper("x", "TIDE TABLES.", year=2015, venue="sea"), Paper("x", "Editorial", year=2016),
+    ])  # fmt: skip
+    def test_a_short_title_without_authors_is_found_if_all_else_is_the_same(
+        self, checker: Checker, reference: Paper
+    ) -> None:
+        """So that what was exported from the store is found in it."""
+        verdict = checker.check_paper(reference)
+        assert (verdict.status, verdict.how) == ("found", "title, year")
 
     def test_nothing_like_it(self, checker: Checker) -> None:
         verdict = checker.check_paper(Paper("x", "Photons and lattices of the vacuum", year=2019))
@@ -340,9 +361,22 @@ class TestLines:
         assert verdict.status == "not found"
         assert reason in "; ".join(verdict.reasons) or verdict.paper_id is None
 
+    @pytest.mark.parametrize("text", [
+        "Bee A. Tide tables. Sea. 2015.", "Tide tables. Sea. 2014.", "Tide tables. Lake. 2015.",
+        "Tide tables. 2015.", "Tide tables. Sea. Bergen Maritime Press. 2015.",
+        "Editorial. Journal of Fish. 2016.", "Editorial. 2015.",
+    ])  # fmt: skip
+    def test_a_short_title_without_authors_must_be_all_there_is(
+        self, checker: Checker, text: str
+    ) -> None:
+        assert checker.check_line(text).status == "not found"
+
     @pytest.mark.parametrize(
         ("text", "paper_id"),
         [
+            ("Tide tables. Sea. 2015.", "bare"),
+            ("Editorial. (2016).", "barer"),
+            ("Tide tables [Internet]. Sea. 2015. Available from: https://x.no/1", "bare"),
             ("Lo K. The feeding of cod in coastal waters, Part I. 2001.", "part1"),
             ("Lo K. The feeding of cod in coastal waters, Part II. 2002.", "part2"),
             ("Moe E. Reply to: The speed of salmon in rivers of the south. 2011.", "reply"),

@@ -10,6 +10,7 @@ import pytest
 from litstore.errors import ConfigError, InputError, RecordError
 from litstore.formats.reading import FORMATS, read_records
 from litstore.formats.record import Record
+from litstore.formats.write.entry import Entry
 from litstore.formats.write.formats import WRITERS
 
 RIS = """\
@@ -442,3 +443,36 @@ def test_a_record_without_identifiers_is_named_by_what_it_says(tmp_path: Path) -
     assert first.paper.id == again.paper.id != second.paper.id
     assert first.paper.id == f"bibtex:{first.key}"
     assert len(first.key) == 16
+
+
+@pytest.mark.parametrize(("lines", "expected"), [
+    ("FAU - Larsen LJ\nAU  - Larsen LJ", [("Larsen", "LJ")]),
+    ("AU  - Larsen LJ\nAU  - van der Berg J", [("Larsen", "LJ"), ("Berg", "J")]),
+    ("FAU - Larsen, Lars J\nAU  - Larsen LJ", [("Larsen", "Lars J")]),
+])  # fmt: skip
+def test_medline_has_the_family_name_first(
+    tmp_path: Path, lines: str, expected: list[tuple[str, str]]
+) -> None:
+    """With or without a comma: "Larsen LJ" is L. J. Larsen."""
+    paper = read(tmp_path, f"PMID- 1\nTI  - T\n{lines}\n")[0].paper
+    assert [(name.family, name.given) for name in Entry(paper, "k").names] == expected
+
+
+@pytest.mark.parametrize("lines", [
+    "FED - Larsen, Lars\nED  - Larsen L\nFED - Bee, Ann\nED  - Bee A", "ED  - Larsen L\nED  - Bee A"])  # fmt: skip
+def test_editors_of_medline_are_read_once(tmp_path: Path, lines: str) -> None:
+    """ED repeats FED in short, and is used without one."""
+    paper = read(tmp_path, f"PMID- 1\nTI  - T\n{lines}\n")[0].paper
+    editors = Entry(paper, "k").editors
+    assert [name.family for name in editors] == ["Larsen", "Bee"]
+
+
+@pytest.mark.parametrize(("given", "expected"), [("2016/01/30", None), ("2016-1-3", None), ("2nd", "2nd"), ("2016", "2016")])  # fmt: skip
+def test_a_day_is_no_edition(tmp_path: Path, given: str, expected: str | None) -> None:
+    """EndNote writes there when an article came out before its issue."""
+    for text in (
+        f"TY  - JOUR\nTI  - T\nET  - {given}\nER  -\n",
+        f"@article{{a, title = {{T}}, edition = {{{given}}}}}\n",
+        f"%0 Journal Article\n%T T\n%7 {given}\n",
+    ):
+        assert read(tmp_path, text)[0].paper.extra.get("edition") == expected

@@ -167,6 +167,7 @@ class TestMended:
 
     @pytest.mark.parametrize(("pages", "expected"), [
         ("556-556", "556"), ("377-386", "377–86"), ("377-86", "377–86"), ("99-102", "99–102"), ("e1-e9", "e1–9"), ("1234-12345", "1234–12345"),
+        ("106S-106S", "106S"), ("e9 - e9", "e9"),
     ])  # fmt: skip
     def test_page_ranges(self, tmp_path: Path, pages: str, expected: str) -> None:
         path = Path(style(tmp_path, "<text variable='page'/>"))
@@ -216,6 +217,34 @@ class TestMended:
             identifiers={"arxiv": "2001.00001"},
         )
         assert printed("apa", preprint) == ["Bee, A. (2020). Herring (arXiv:2001.00001). arXiv."]
+
+    @pytest.mark.parametrize(("given", "expected"), [
+        ("Jean-philippe", "J.-P."), ("Jean-Paul M.", "J.-P. M."), ("Ann de", "A. de."),
+    ])  # fmt: skip
+    def test_both_parts_of_a_name_with_a_hyphen_have_initials(
+        self, given: str, expected: str
+    ) -> None:
+        """As the books have it; a particle behind a given name has none."""
+        names = {"names": [{"family": "Vert", "given": given}]}
+        (text,) = printed("apa", paper(authors=[f"{given} Vert"], extra=names))
+        assert text.startswith(f"Vert, {expected} (2019)") and ". ." not in text
+
+    def test_parts_of_names_with_affixes_are_joined(self, tmp_path: Path) -> None:
+        """citeproc-py cannot join what has a prefix with what has none."""
+        name = (
+            "<name name-as-sort-order='all'><name-part name='given' prefix='[' suffix=']'/></name>"
+        )
+        path = style(tmp_path, f"<names variable='author'>{name}</names>")
+        assert printed(path, paper(authors=["Ann Bee", "Intel"])) == ["Bee, [Ann], Intel"]
+
+    def test_a_style_does_not_grow_with_what_it_prints(self, tmp_path: Path) -> None:
+        """Nor does it take longer with each paper: names by default are one element."""
+        path = style(tmp_path, "<names variable='author'><label prefix=' '/></names>")
+        ready = read_style(path)
+        n_before = len(list(ready.bibliography._root.iter()))
+        texts = [text for _, text in ready.printed(Entry(paper(), "k") for _ in range(50))]
+        assert texts == ["Jean-Paul M. Bee"] * 50
+        assert len(list(ready.bibliography._root.iter())) == n_before
 
     def test_citeproc_itself_is_as_it_was(self) -> None:
         """Who uses it in the same process finds nothing changed."""

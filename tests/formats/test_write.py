@@ -19,9 +19,11 @@ from litstore.errors import RecordError
 from litstore.formats import reading, sources
 from litstore.formats.names import Name
 from litstore.formats.record import Record
-from litstore.formats.write.citation import apa_reference, initials, shortened, vancouver_reference
+from litstore.formats.write.apa import apa_reference
+from litstore.formats.write.citation import initials
 from litstore.formats.write.entry import Entry, base_key, own_key, unique_key
 from litstore.formats.write.formats import WRITERS
+from litstore.formats.write.vancouver import shortened, vancouver_reference
 from litstore.paper import Paper
 
 READ_AS = {
@@ -353,19 +355,53 @@ class TestCitations:
              "Herring swim deep. In: Ed AB, editor. The book. 3rd ed. Press; 2019. p. 377-86."),
             ({"type": "chapter", "venue": "The book", "extra": {"pages": "9"}}, "In The book (p. 9).", "In: The book. 2019. p. 9."),
             # APA 10.6: theses. Citing Medicine 5.
-            ({"type": "thesis", "venue": None, "extra": {"genre": "Doctoral dissertation", "publisher": "University of Bergen"}},
-             "Herring swim deep [Doctoral dissertation, University of Bergen].",
-             "Herring swim deep [Doctoral dissertation]. University of Bergen; 2019."),
+            ({"type": "thesis", "venue": None, "extra": {"genre": "Doctoral dissertation", "publisher": "University of Bergen"}, "url": "https://x.no/1"},
+             "Herring swim deep [Doctoral dissertation, University of Bergen]. https://x.no/1",
+             "Herring swim deep [Doctoral dissertation] [Internet]. University of Bergen; 2019. Available from: https://x.no/1"),
+            ({"type": "thesis", "venue": "University of Bergen", "extra": {"genre": "Unpublished thesis"}},
+             "Herring swim deep [Unpublished thesis]. University of Bergen.",
+             "Herring swim deep [Unpublished thesis]. University of Bergen; 2019."),
+            ({"type": "thesis", "venue": None, "extra": {"issue": "10289373", "publisher": "ProQuest", "genre": "PhD thesis"}},
+             "Herring swim deep (Publication No. 10289373) [PhD thesis]. ProQuest.", "[PhD thesis]. ProQuest; 2019."),
             ({"type": "thesis", "venue": None, "extra": {}}, "Herring swim deep [Thesis].", "Herring swim deep [dissertation]. 2019."),
             # APA 10.4: reports. Citing Medicine 4.
             ({"type": "report", "venue": None, "extra": {"issue": "77", "publisher": "Institute"}},
              "Herring swim deep (Report No. 77). Institute.", "Herring swim deep. Institute; 2019. Report No.: 77."),
+            # The word of the report itself; ICMJE 33: month, and the kind of report as a sentence.
+            ({"type": "report", "venue": None, "extra": {"issue": "18-2", "genre": "NIH publication", "publisher": "Institute", "date": "2019-05-03"}},
+             "Herring swim deep (NIH Publication No. 18-2). Institute.",
+             "Herring swim deep. NIH publication. Institute; 2019 May. Report No.: 18-2."),
+            # APA 11.7: patents. ICMJE 40.
+            ({"type": "patent", "venue": None, "extra": {"issue": "9,367", "genre": "U.S. patent", "publisher": "Office", "date": "2019-05-03"}},
+             "Bee, J.-P. M. (2019). Herring swim deep (U.S. Patent No. 9,367). Office.",
+             "Bee JP, inventor. Herring swim deep. U.S. patent 9,367. 2019 May 3."),
+            # APA 10.5: a conference in a journal. Citing Medicine 3.
+            ({"type": "paper-conference"}, "Journal of Fish, 7(2), 377–386.", "Journal of Fish. 2019;7(2):377-86."),
+            # APA 10.1: a special issue. APA 10.13: what is heard.
+            ({"type": "periodical", "authors": [], "extra": {"volume": "7", "editors": [{"family": "Ed", "given": "Ann"}]}},
+             "Ed, A. (Ed.). (2019). Herring swim deep [Special issue]. Journal of Fish, 7.", "Ed A, editor. Herring swim deep. Journal of Fish. 2019;7."),
+            ({"type": "song", "venue": None, "extra": {"issue": "443", "publisher": "WBEZ"}},
+             "Herring swim deep (No. 443) [Audio recording]. WBEZ.", "Herring swim deep. WBEZ; 2019."),
+            # Citing Medicine 2: the volume of a book that a part is in, said once. Citing Medicine 22.
+            ({"type": "chapter", "venue": "The book", "extra": {"volume": "7"}, "url": "https://x.no/1"},
+             "In The book (Vol. 7). https", "In: The book [Internet]. Vol. 7. 2019. Available from: https://x.no/1"),
+            ({"type": "chapter", "venue": "Annual review, Vol. 7", "extra": {"volume": "7"}}, "(Vol. 7)", "In: Annual review, Vol. 7. 2019."),
+            ({"type": "chapter", "venue": None, "extra": {"pages": "3-9"}}, "Herring swim deep (pp. 3–9).", "Herring swim deep. 2019. p. 3-9."),
+            # Editions in their own language; versions of software.
+            ({"type": "book", "venue": None, "extra": {"edition": "3., aktualisierte Auflage"}}, "deep (3., aktualisierte Auflage).", "deep. 3., aktualisierte Auflage. 2019."),
+            ({"type": "software", "venue": None, "extra": {"edition": "3.1", "publisher": "Fishsoft"}},
+             "deep (Version 3.1) [Computer software]. Fishsoft.", "deep [computer software]. Version 3.1. Fishsoft; 2019."),
+            # Citing Medicine 25: a page is a part of its site.
+            ({"type": "webpage", "url": "https://x.no/1", "extra": {}}, "Journal of Fish. https", "Bee JP. Journal of Fish [Internet]. 2019. Herring swim deep. Available from: https://x.no/1"),
+            # Citing Medicine 1: letters are told apart; PubMed: its number is an address.
+            ({"extra": {"genre": "Letter"}, "url": "https://x.no/1", "identifiers": {"pmid": "77"}}, "Herring swim deep. Journal", "Herring swim deep [letter]. Journal of Fish. 2019. PMID: 77."),
+            ({"extra": {"genre": "Article"}, "url": "https://x.no/1"}, "Herring swim deep. Journal", "Herring swim deep. Journal of Fish [Internet]. 2019. Available"),
             # APA 10.8: preprints. PubMed's form for them.
             ({"type": "article", "venue": None, "extra": {}, "identifiers": {"arxiv": "1901.00001"}},
              "Herring swim deep (arXiv:1901.00001). arXiv. https://arxiv.org/abs/1901.00001",
              "Herring swim deep. arXiv [Preprint]. 2019:arXiv:1901.00001. Available from: https://arxiv.org/abs/1901.00001"),
             # APA 10.9 and 10.10: data and software.
-            ({"type": "dataset", "venue": None, "extra": {"publisher": "Zenodo"}}, "deep [Data set]. Zenodo.", "deep [data set]. Zenodo. 2019."),
+            ({"type": "dataset", "venue": None, "extra": {"publisher": "Zenodo"}}, "deep [Data set]. Zenodo.", "deep [data set]. Zenodo; 2019."),
             ({"type": "software", "venue": None, "extra": {}}, "deep [Computer software].", "deep [computer software]. 2019."),
             # APA 6.17: periodicals in title case. Citing Medicine 1: abbreviations without points.
             ({"venue": "The journal of fish : the sea and after", "extra": {"language": "eng", "venue_short": "J. Fish"}},
@@ -401,7 +437,9 @@ class TestCitations:
             "J.-P. M.", "J. P.", "J.-P.", "P.-N.", ""]  # fmt: skip
         assert initials("Jean-Paul M.", dots=False) == "JPM"
         assert [shortened("377", "386"), shortened("9", "12"), shortened("e1", "e9"), shortened("5", "")] == [
-            "377-86", "9-12", "e1-e9", "5"]  # fmt: skip
+            "377-86", "9-12", "e1-9", "5"]  # fmt: skip
+        assert [shortened("S93", "S99"), shortened("124A", "126A"), shortened("A9", "B9")] == [
+            "S93-9", "124A-126A", "A9-B9"]  # fmt: skip
 
 
 class TestKeys:
@@ -503,7 +541,7 @@ def test_initials_in_one_word(given_name: str, apa: str, vancouver: str) -> None
         assert Entry(again, "k").names == entry.names, kind
 
 
-@pytest.mark.parametrize("kind", ["bibtex", "biblatex", "ris", "csl", "csv", "jsonl"])
+@pytest.mark.parametrize("kind", ["bibtex", "biblatex", "ris", "nbib", "csl", "csv", "jsonl"])
 @pytest.mark.parametrize("more", [{}, {"year": 2001}, {"extra": {"date": "2001-05"}, "year": 2001}])
 def test_a_paper_of_which_nothing_is_known_comes_back(kind: str, more: dict[str, Any]) -> None:
     """Its entry says under which name it is known."""

@@ -18,6 +18,8 @@ from litstore.config import PROFILES
 OK, FAILURE, USAGE, NOT_FOUND, PARTIAL, TRY_LATER, UNUSABLE, CHECK_FAILED, INTERRUPTED = (
     0, 1, 2, 3, 4, 5, 6, 7, 130,
 )  # fmt: skip
+READER_GONE: Final = 141
+"""What a shell reports of a program that SIGPIPE ended: who read its output has closed it."""
 
 # Only the module of the command that runs is imported: a search does not pay for the loader.
 HOMES: Final = {
@@ -127,6 +129,7 @@ def run_command(arguments: list[str]) -> int:
     except BrokenPipeError:
         # The reader (head, less) has seen enough; Python must not complain while it shuts down.
         _silence(sys.stdout)
+        return READER_GONE
     except OSError as error:
         # Written to a full disk, a closed terminal: there may be nobody left to tell.
         with suppress(OSError):
@@ -146,6 +149,9 @@ def _run(arguments: list[str]) -> int:
             sys.stdout.flush()
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except SystemExit:
+        # So click, which is not asked to exit, answers a closed pipe all the same.
+        raise BrokenPipeError from None
     except click.ClickException as error:
         error.show()
         if as_json:

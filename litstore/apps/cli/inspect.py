@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 import litstore
-from litstore.apps.cli.commands import OK, db_option, json_option
+from litstore.apps.cli.commands import NOT_FOUND, OK, db_option, json_option
 from litstore.apps.cli.output import csv_cell, envelope, note, printable, say, table
 from litstore.errors import QueryError
 from litstore.fields import counted
@@ -103,6 +103,8 @@ def postings(term: str, limit: int, db: str | None, as_json: bool) -> int:
 
     \b
     Example:  litstore postings sparsity
+
+    Exit code 3 if no paper holds it.
     """
     with litstore.open(db, create=False) as store:
         tokens = store.analyse(term)
@@ -120,7 +122,7 @@ def postings(term: str, limit: int, db: str | None, as_json: bool) -> int:
         note(f"df {len(found)}, idf {idf:.4f}" + _shown(len(found), limit))
     else:
         note(f"no paper holds {printable(tokens[0])}")
-    return OK
+    return OK if found else NOT_FOUND
 
 
 def _shown(count: int, limit: int) -> str:

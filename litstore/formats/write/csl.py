@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from litstore.formats.csl import TYPES
+from litstore.formats.csl import NUMBERED, TYPES
 from litstore.formats.write.entry import Entry
 
 
@@ -61,6 +61,6 @@ def item(entry: Entry) -> dict[str, Any]:
     }
     for name in ("volume", "issue", "edition", "language", "genre"):
         found[name] = entry.text(name)
-    if paper.type == "report":
+    if paper.type in NUMBERED:
         found["number"] = found.pop("issue")
     return {key: value for key, value in found.items() if value not in (None, "", [])}

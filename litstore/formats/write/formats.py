@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from litstore.formats.write import bibtex, citation, csl, nbib, ris, table
+from litstore.formats.write import apa, bibtex, csl, nbib, ris, table, vancouver
 from litstore.formats.write.entry import Entry
 
 WRITERS: Final[dict[str, Callable[[Iterable[Entry]], Iterator[str]]]] = {
@@ -16,7 +16,7 @@ WRITERS: Final[dict[str, Callable[[Iterable[Entry]], Iterator[str]]]] = {
     "nbib": nbib.nbib,
     "csv": table.to_csv,
     "jsonl": table.jsonl,
-    "apa": citation.apa,
-    "vancouver": citation.vancouver,
+    "apa": apa.apa,
+    "vancouver": vancouver.vancouver,
 }
 """Name to writer: entries in, pieces of text out, one after the other."""

@@ -10,9 +10,11 @@ specification of CSL 1.0.2, unless another reason is given:
 - A term without the form that is asked for is printed in the next longer form (`Terms`).
 - A page range that is one page, or whose ends differ in length, is not cut short (`Pages`).
 - Numbers with a hyphen in their name have values; "2nd" and "3-4" are numeric (`Reference`, `If`).
-- initialize="false" leaves given names as they are (`Name`).
+- initialize="false" leaves given names as they are; of Jean-philippe both are initials (`Name`).
+- A part of a name that has a prefix or a suffix can be joined with the others (`NamePart`).
 - A date's settings in one place do not leak into the next date (`DatePart`).
 - No volume of 10^12 becomes a Roman numeral of a gigabyte (`Number`).
+- Where names are printed by default, the style does not grow by an element with each of them.
 - Sorting does not compare by code point, and takes one look at each paper (`sort_key`).
 
 Not mended: names are not told apart by initials or by more of them, and repeated authors are not
@@ -38,10 +40,10 @@ from citeproc.source import VariableError
 from citeproc.string import String, join
 from lxml import etree
 
-_NUMERIC: Final = re.compile(
-    r"\s*[A-Za-z]*[0-9]+[A-Za-z]*(?:\s*[-–,&\ue000]\s*[A-Za-z]*[0-9]+[A-Za-z]*)*\s*"
-)  # U+E000 stands for "&", as in `styled`
+from litstore.formats.write.remembered import Choose, ElseIf, If, Remembered
+
 _INITIALS: Final = re.compile(r"[^\W\d_a-z]\.?|(?:[^\W\d_a-z]\.)+")
+_HYPHENED: Final = re.compile(r"(?<=[^\W\d_]-)[^\W\d_]")
 _LISTS: Final = "./ancestor::*[self::cs:citation or self::cs:bibliography][1]"
 _LONGER: Final = {"verb-short": "verb", "verb": None, "symbol": "short", "short": None}
 _GREATEST_ROMAN: Final = 3999
@@ -131,12 +133,12 @@ class Item(dict[str, Any]):
         return self.reference.get(name)
 
 
-class Terms:
-    """All elements: terms fall back to a longer form, macros are found without a search."""
+class Terms(Remembered):
+    """All elements: terms fall back to a longer form."""
 
     def get_term(self, name: str, form: str | None = None, **more: Any) -> Any:
         """The term in this form, or the next longer one that the locale has."""
-        known = self.get_root().__dict__.setdefault("known_terms", {})  # type: ignore[attr-defined]  # untyped
+        known = self.get_root().__dict__.setdefault("known_terms", {})
         asked = (name, form, *sorted(more.items()))
         if asked not in known:
             found = self._term_as(name, form, more)
@@ -157,23 +159,8 @@ class Terms:
         if self.get("text-case") is None:  # type: ignore[attr-defined]
             return text
         # Terms are in the language of the list, papers in their own.
-        language = language or self.get_root().__dict__["language"]  # type: ignore[attr-defined]
+        language = language or self.get_root().__dict__["language"]
         return super().case(Words(text), language)  # type: ignore[misc]
-
-    def get_formatter(self) -> Any:
-        """What marks texts."""
-        return self.get_root().__dict__["formatter"]  # type: ignore[attr-defined]
-
-    def xpath_search(self, expression: str) -> Any:
-        """What an expression finds from here: a style does not change."""
-        known = self.__dict__.setdefault("known_paths", {})
-        if expression not in known:
-            known[expression] = super().xpath_search(expression)  # type: ignore[misc]
-        return known[expression]
-
-    def get_macro(self, name: str) -> Any:
-        """The macro of this name."""
-        return self.get_root().__dict__["macros"][name]  # type: ignore[attr-defined]
 
 
 class Substitute(model.Substitute):
@@ -229,7 +216,10 @@ class Name(model.Name):
         around = (context if context is not None else self).xpath_search(_LISTS)[:1]
         settings = [each.get("initialize") for each in (self, *around, self.get_root())]
         if next(filter(None, settings), "true") == "true":
-            return str(super().initialize(given, mark, context))
+            given = _HYPHENED.sub(lambda found: found[0].upper(), given)
+            initials = str(super().initialize(given, mark, context))
+            # A particle behind the initials has no mark of its own.
+            return initials.removesuffix(f" {mark.strip()}")
         words = [
             "".join(f"{letter}{mark}" for letter in word.replace(".", ""))
             if _INITIALS.fullmatch(word)
@@ -237,6 +227,16 @@ class Name(model.Name):
             for word in given.split()
         ]
         return " ".join("".join(words).split())
+
+
+class NamePart(model.Name_Part):
+    """Parts of names are texts, whatever stands around them; nothing stands around none."""
+
+    def format_part(self, given: Any, family: Any) -> tuple[Any, Any]:
+        if not (given if self.get("name") == "given" else family):
+            return given, family
+        given, family = super().format_part(given, family)
+        return given and str(given), family and str(family)
 
 
 class Pages:
@@ -250,7 +250,9 @@ class Pages:
             if first.isdigit() and last.isdigit():
                 if len(last) < len(first) and (full := first[: -len(last)] + last) > first:
                     last = full
-                text = f"{first}-{last}" if first != last else first
+                text = f"{first}-{last}"
+            if first == last:
+                text = first
         return super()._process(text, variable)  # type: ignore[misc]
 
     def _format_last_page(self, first: str, last: str) -> str:
@@ -344,30 +346,10 @@ class Group(model.Group):
         return self.join(output)
 
 
-class If(model.If):
-    """Conditions look at values without printing them."""
-
-    def _variable(self, item: Item) -> list[bool]:
-        return [bool(item.reference.held(name)) for name in self.get("variable").split()]
-
-    def _is_numeric(self, item: Item) -> list[bool]:
-        return [
-            _NUMERIC.fullmatch(item.reference.held(name)) is not None
-            for name in self.get("is-numeric").split()
-        ]
-
-    def _is_uncertain_date(self, item: Item) -> list[bool]:
-        return [False for _ in self.get("is-uncertain-date").split()]
-
-
-class ElseIf(If, model.Else_If):
-    """The same for the other conditions."""
-
-
 _MENDED: Final = {
     "substitute": Substitute, "names": Names, "name": Name, "text": Text, "number": Number,
-    "date": Date, "date-part": DatePart, "label": Label, "group": Group, "if": If,
-    "else-if": ElseIf,
+    "name-part": NamePart, "date": Date, "date-part": DatePart, "label": Label, "group": Group,
+    "if": If, "else-if": ElseIf, "choose": Choose,
 }  # fmt: skip
 
 
@@ -400,6 +382,7 @@ class Bibliography:
         for found in self._root.locales:
             found.style, found.formatter = self._root, formatter
             found.language = locale[:2]
+        self._give_names()
         # lxml makes an element anew each time it is asked for one that nobody holds.
         self._held = [list(tree.iter()) for tree in (self._root, *self._root.locales)]
         self._root.macros = {}
@@ -409,6 +392,16 @@ class Bibliography:
         self._has_column = self._root.bibliography.get("second-field-align") is not None
         sort = self._root.bibliography.find("cs:sort", self._root.bibliography.nsmap)
         self._keys = [] if sort is None else sort.findall("cs:key", sort.nsmap)
+
+    def _give_names(self) -> None:
+        """Say of each list of names how names are printed, where the style leaves it to defaults.
+
+        citeproc-py adds an element that says so for each paper anew, and finds none of them again.
+        """
+        for names in self._root.xpath_search(
+            "//cs:names[not(cs:name)][not(parent::cs:substitute)]"
+        ):
+            names.insert(0, names.makeelement(f"{{{names.nsmap['cs']}}}name"))
 
     def _locales(self, wanted: str, parser: Any) -> Iterator[Any]:
         """The terms of the style for the language, then those of the language, then English."""

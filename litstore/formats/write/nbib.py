@@ -46,7 +46,7 @@ def _tags(entry: Entry) -> Iterator[tuple[str, str]]:
     yield "PT", _TYPES.get(paper.type or "", "Journal Article")
     if entry.is_retracted:
         yield "PT", "Retracted Publication"
-    yield "GN", entry.text("note")
+    yield "GN", entry.text("note") or entry.stand_in
     yield "TA", entry.text("venue_short")
     yield ("BTI" if paper.type == "chapter" else "JT"), paper.venue or ""
     yield "PB", entry.text("publisher")
