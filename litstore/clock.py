@@ -25,8 +25,9 @@ def now() -> datetime:
 
 def utc_text(moment: datetime) -> str:
     """The moment in UTC with milliseconds, as ISO 8601 text that sorts."""
-    moment = moment.astimezone(UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
 
 
 def moment(text: str) -> datetime:

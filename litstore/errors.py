@@ -11,6 +11,7 @@
     ├── UnknownPaperError      no paper has this id
     │   └── AmbiguousPaperError  several papers have this identifier
     ├── UnknownQueryError      the log has no search of this id
+    ├── NothingLoggedError     the log has no search such as was asked for
     ├── UnknownSavedSearchError  no search is saved under this name
     └── StoreError             the file behind the store
         ├── NotAStoreError     missing, or not a litstore file
@@ -142,6 +143,10 @@ class UnknownQueryError(LitstoreError, LookupError):
 
     def __reduce__(self) -> tuple[type[UnknownQueryError], tuple[str]]:
         return type(self), (self.query_id,)
+
+
+class NothingLoggedError(LitstoreError, LookupError):
+    """The log has no search such as was asked for, so there is nothing to show of it."""
 
 
 class UnknownSavedSearchError(LitstoreError, LookupError):

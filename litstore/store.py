@@ -320,7 +320,6 @@ class Store:
 
     def close(self) -> None:
         """Close the file. The store cannot be used afterwards."""
-        self._query_log.close()
         self.database.close()
 
     def __enter__(self) -> Self:

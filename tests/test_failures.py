@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -888,17 +889,45 @@ def test_a_lock_that_is_let_go_in_time(store, path):
 
 
 def test_a_wait_ends_with_its_transaction(store, path):
-    """A short wait, as the log has, does not stay with the connection for the next writer."""
+    """How long one writer waited does not stay with the connection for the next search."""
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreLockedError), store.database.write(wait_s=0):
             pass
     with store.database.read() as connection:
         timeout = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
-    assert timeout == engine.READ_WAIT_S * 1000
+    assert timeout == engine.LOCK_WAIT_S * 1000
     store.database.checkpoint()
     with store.database.read() as connection:
         assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one() == timeout
+
+
+@pytest.mark.parametrize("held_s", [0.6, 60.0])
+def test_a_reader_waits_longer_than_its_connection(store, path, monkeypatch, held_s):
+    """Where another process holds the file for itself alone, reading waits, but not for ever.
+
+    0.6 s is more than a connection waits by itself; the bound is made shorter than 60.
+    """
+    assert engine.LOCK_WAIT_S < 0.6
+    monkeypatch.setattr(engine, "READ_WAIT_S", 1.2)
+    store.close()
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN IMMEDIATE")
+        database = engine.Database(str(path))
+        letting_go = threading.Timer(held_s, other.close)
+        letting_go.start()
+        began = time.monotonic()
+        if held_s < 1:
+            with database.read() as connection:
+                assert connection.exec_driver_sql("SELECT count(*) FROM papers").scalar_one()
+            assert time.monotonic() - began >= held_s - 0.1
+        else:
+            with pytest.raises(StoreLockedError), database.read():
+                pass
+            assert 1.0 < time.monotonic() - began < 10
+        letting_go.cancel()
+        database.close()
 
 
 # Damaged
@@ -1326,8 +1355,11 @@ def test_a_file_that_is_gone_takes_no_papers(path, loaded, how):
             store.load([litstore.Paper("new", "graph")])
         with pytest.raises(StoreError, match="removed or replaced"):
             store.delete("p00001")
-        # A search has its answer, but no entry that could be found again.
-        assert litstore.RetrievalClient(store).search("graph").query_id is None
+        # Nor does a search answer from papers that nobody else sees under this name.
+        with pytest.raises(StoreError, match="removed or replaced"):
+            litstore.RetrievalClient(store).search("graph")
+        with pytest.raises(StoreError, match="removed or replaced"):
+            store.stats()
     if how == "replaced":
         with litstore.open(path) as store:
             assert len(store) == n_before

@@ -12,6 +12,7 @@ import os
 import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -35,8 +36,15 @@ from litstore.errors import (
 
 MEMORY: Final = ":memory:"
 READ_WAIT_S: Final = 5.0
+LOCK_WAIT_S: Final = 0.25
+"""How long a connection of the pool waits for a lock within SQLite: what a search may wait to log
+itself on the connection it has read with. Whoever waits longer asks again, or says so."""
 WRITE_WAIT_S: Final = 60.0
 """How long a writer waits for another; a bulk load holds the lock for a second or two at once."""
+
+CHECKPOINT_PAGES: Final = 4_000
+"""Size of the write-ahead log, in pages, at which a commit moves it into the file: seldom, since
+whoever commits waits for the disk then, and that is a logged search as a rule."""
 
 WORTH_MOVING_BYTES: Final = 8 * 1024 * 1024
 SCARCE_BYTES: Final = 256 * 1024 * 1024
@@ -49,12 +57,16 @@ _SETTINGS: Final = (
     "cache_size = -65536",
     "temp_store = MEMORY",
     "trusted_schema = OFF",
+    f"wal_autocheckpoint = {CHECKPOINT_PAGES}",
 )
 _HEADER: Final = b"SQLite format 3\x00"
 _MISREAD: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _BEGIN: Final = "litstore_begin"
 # Made of its part: a text would have to be parsed.
 _URL: Final = URL.create("sqlite+pysqlite")
+_BRIEFLY: Final = f"PRAGMA busy_timeout = {int(LOCK_WAIT_S * 1000)}"
+SNAPSHOT_SQL: Final = "SELECT 1 FROM sqlite_master LIMIT 0"
+"""Reads nothing, but SQLite chooses the snapshot of the transaction when it runs."""
 
 
 class Database:
@@ -79,7 +91,7 @@ class Database:
         self._one_at_a_time = threading.RLock() if path == MEMORY else nullcontext()
         self._engine = create_engine(
             _URL,
-            creator=self.connect,
+            creator=self._pooled,
             # Every transaction is ended by whoever began it.
             pool_reset_on_return=None,
             **(
@@ -106,15 +118,21 @@ class Database:
             raise
         return connection
 
+    def _pooled(self) -> sqlite3.Connection:
+        connection = self.connect()
+        connection.execute(_BRIEFLY).close()
+        return connection
+
     def require_same_file(self) -> None:
         """Raise StoreError if the file was removed or replaced since it was opened.
 
-        The system keeps a removed file for whoever has it open: what is written into it is lost.
+        The system keeps a removed file for whoever has it open: what is written into it is lost,
+        and what is read from it is no longer what others see under its name.
         """
         if self.path == MEMORY:
             return
         try:
-            found = os.stat(self._file)  # noqa: PTH116 (at every write: a Path takes longer)
+            found = os.stat(self._file)  # noqa: PTH116 (at every search: a Path takes longer)
         except OSError:
             identity = None
         else:
@@ -123,8 +141,8 @@ class Database:
             self._identity = identity
         if identity is None or identity != self._identity:
             raise StoreError(
-                f"{self.path} was removed or replaced while it was in use; nothing was written. "
-                "Open it again, and run the same command again",
+                f"{self.path} was removed or replaced while it was in use; nothing was read or "
+                "written. Open it again, and run the same command again",
                 path=self.path,
             )
 
@@ -137,13 +155,17 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A reading transaction: everything in it sees one snapshot."""
+        """A reading transaction: everything in it sees one snapshot.
+
+        Raises StoreError if the file was removed or replaced since it was opened.
+        """
         with (
             self.explained(),
             self._one_at_a_time,
             self._engine.connect() as connection,
             connection.begin(),
         ):
+            self.require_same_file()
             yield connection
 
     @contextmanager
@@ -202,7 +224,7 @@ class Database:
                     self.require_same_file()
             finally:
                 _check_constraints(raw, True)
-                raw.execute(f"PRAGMA busy_timeout = {int(READ_WAIT_S * 1000)}")
+                raw.execute(_BRIEFLY)
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -271,7 +293,7 @@ class Database:
             try:
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             finally:
-                raw.execute(f"PRAGMA busy_timeout = {int(READ_WAIT_S * 1000)}")
+                raw.execute(_BRIEFLY)
 
     def _log_bytes(self) -> int:
         try:
@@ -296,9 +318,31 @@ def _check_constraints(raw: sqlite3.Connection, check: bool) -> None:
 
 
 def _emit_begin(connection: Connection) -> None:
-    statement = connection.get_execution_options().get(_BEGIN, "BEGIN")
-    # A search runs this once: through the layers above it would take longer than the statement.
-    raw_connection(connection).execute(statement)
+    # A search runs this once: through the layers above it would take longer than the statements.
+    raw = raw_connection(connection)
+    statement = connection.get_execution_options().get(_BEGIN)
+    if statement is not None:
+        raw.execute(statement)
+        return
+    raw.execute("BEGIN")
+    try:
+        _take_snapshot(raw)
+    except BaseException:
+        raw.execute("ROLLBACK")
+        raise
+
+
+def _take_snapshot(raw: sqlite3.Connection) -> None:
+    """Begin to read, waiting for at most READ_WAIT_S: nothing after this waits for a lock."""
+    deadline = None
+    while True:
+        try:
+            raw.execute(SNAPSHOT_SQL)
+            return
+        except sqlite3.OperationalError as error:
+            deadline = deadline or time.monotonic() + READ_WAIT_S - LOCK_WAIT_S
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
 
 
 def explanation(error: sqlite3.Error, path: str) -> StoreError:

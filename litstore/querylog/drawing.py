@@ -1,16 +1,21 @@
 """Drawing in pixels: panels, lines, texts that stay on the paper, round numbers for an axis.
 
-The axes of matplotlib are left out: ticks and labels of a dozen panels take it a second, and what
-fits is known here beforehand.
+Drawn straight onto matplotlib's renderers. Its figures, axes and artists are left out: to import
+them takes longer than drawing a dozen panels here, their ticks and labels take a second, and what
+fits is known beforehand.
 """
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
+
+import numpy as np
 
 PLOT_WIDTH: Final = 380
 PLOT_HEIGHT: Final = 118
@@ -34,62 +39,200 @@ class Box:
         return self.left + PLOT_WIDTH * ((at - span[0]) / (span[1] - span[0]))
 
 
-class Paper:
-    """A figure that is drawn on in pixels, downwards from its upper left corner."""
+@dataclass(frozen=True, slots=True)
+class PlacedText:
+    """A line of text on the paper; left, top, right and bottom in pixels."""
 
-    def __init__(self, width: float, height: float, ink: dict[str, str]) -> None:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    baseline: float
+    size: float
+    weight: str
+    framed: bool
+
+
+class Paper:
+    """A picture that is drawn in pixels, downwards from its upper left corner.
+
+    form: "png" or "svg". texts: what is written so far; it comes to lie above all lines.
+    """
+
+    def __init__(self, width: float, height: float, ink: dict[str, str], form: str = "png") -> None:
         from matplotlib.transforms import Affine2D
 
         self.ink = ink
-        self._width = width
-        self.figure = Figure(figsize=(width / 100, height / 100), dpi=100)
-        self._canvas = FigureCanvasAgg(self.figure)
-        down = Affine2D().scale(1 / width, -1 / height).translate(0, 1)
-        self._transform = down + self.figure.transFigure
+        self.texts: list[PlacedText] = []
+        self._extents: dict[tuple[str, float, str], tuple[float, float, float]] = {}
+        self.width, self.height = int(width), int(height)
+        self._form = form
+        self._target = io.StringIO()
+        # A picture has 100 pixels to the inch, and SVG 72 points.
+        self._scale = 1.0 if form == "png" else 0.72
+        wide, high = self.width * self._scale, self.height * self._scale
+        self._renderer = _renderer(form, wide, high, self._target)
+        # Renderers count lines from the bottom, texts from the top.
+        self._transform = Affine2D().scale(self._scale, -self._scale).translate(0, high)
+        corners = [(0, 0), (wide, 0), (wide, high), (0, high), (0, 0)]
+        ground = self._gc(ink["ground"], 0)
+        self._renderer.draw_path(ground, _path(corners), Affine2D(), _rgba(ink["ground"]))
 
     def line(
         self, xs: Sequence[float], ys: Sequence[float], colour: str, *, width: float,
         dashes: tuple[float, float] | None = None, marker: float = 0.0,
     ) -> None:  # fmt: skip
         """Draw a line; NaN breaks it. marker: size of a dot at each point, 0 for none."""
-        from matplotlib.lines import Line2D
+        path = _path(list(zip(xs, ys, strict=True)))
+        if width:
+            gc = self._gc(colour, width)
+            gc.set_joinstyle("round")
+            gc.set_capstyle("butt" if dashes else "projecting")
+            if dashes is not None:
+                gc.set_dashes(0, [length * width for length in dashes])
+            self._renderer.draw_path(gc, path, self._transform)
+        if marker:
+            self._dots(path, colour, marker)
 
-        self.figure.add_artist(
-            Line2D(
-                xs, ys, color=colour, linewidth=width, transform=self._transform,
-                linestyle="-" if dashes is None else (0, dashes),
-                marker="o" if marker else None, markersize=marker or None, markeredgewidth=0,
-            )
-        )  # fmt: skip
+    def _dots(self, path: Any, colour: str, size: float) -> None:
+        from matplotlib.path import Path
+        from matplotlib.transforms import Affine2D
+
+        if self._form == "svg":
+            # Lines of no length with round ends: thousands of marks would each be an element.
+            at = path.vertices[~np.isnan(path.vertices).any(axis=1)]
+            codes = np.tile(np.array([Path.MOVETO, Path.LINETO], Path.code_type), len(at))
+            gc = self._gc(colour, size)
+            gc.set_capstyle("round")
+            dots = Path(np.repeat(at, 2, axis=0), codes)
+            dots.should_simplify = False
+            self._renderer.draw_path(gc, dots, self._transform)
+            return
+        gc = self._gc(colour, 0)
+        gc.set_joinstyle("round")
+        gc.set_snap(False)
+        radius = self._renderer.points_to_pixels(size) / 2
+        circle = Affine2D().scale(radius)
+        self._renderer.draw_markers(
+            gc, Path.unit_circle(), circle, path, self._transform, _rgba(colour)
+        )
 
     def text(
         self, x: float, y: float, text: str, *, size: float, align: str = "left",
         weight: str = "normal",
     ) -> None:  # fmt: skip
         """Write one line; what would go beyond the edge is cut, with an ellipsis."""
-        line = "".join(char if char.isprintable() else " " for char in text)
-        drawn = self.figure.text(
-            x, y, line, fontsize=size, weight=weight, va="center", ha=align,
-            transform=self._transform,
-        )  # fmt: skip
-        room = self._width - MARGIN - x
-        if align != "left" or len(line) * size * 0.55 < room:
-            return
-        canvas: Any = self._canvas
-        renderer = canvas.get_renderer()
-        while len(line) > 1 and (width := drawn.get_window_extent(renderer).width) > room:
-            line = line[: max(1, min(len(line) - 1, int(len(line) * room / width)) - 1)]
-            drawn.set_text(line + "\u2026")
+        line = shown = "".join(char if char.isprintable() else " " for char in text)
+        room = self.width - MARGIN - x
+        if align == "left" and len(line) * size * 0.55 >= room:
+            while len(line) > 1 and (wide := self._extent(shown, size, weight)[0]) > room:
+                line = line[: max(1, min(len(line) - 1, int(len(line) * room / wide)) - 1)]
+                shown = line + "\u2026"
+        self._place(x, y, shown, size=size, align=align, weight=weight)
 
     def tag(self, x: float, y: float, text: str) -> None:
         """Write a word in a small frame."""
-        self.figure.text(
-            x, y, text, fontsize=7.5, va="center", ha="center", transform=self._transform,
-            bbox={"boxstyle": "round,pad=0.15", "facecolor": self.ink["ground"],
-                  "edgecolor": self.ink["event"], "linewidth": 0.6},
-        )  # fmt: skip
+        self._place(x, y, text, size=7.5, align="center", framed=True)
+
+    def _place(
+        self, x: float, y: float, text: str, *, size: float, align: str, weight: str = "normal",
+        framed: bool = False,
+    ) -> None:  # fmt: skip
+        wide, high, depth = self._extent(text, size, weight)
+        # Every line is as high as one with ascenders and descenders, so they stand level.
+        _, usual_high, usual_depth = self._extent("lp", size, weight)
+        high, depth = max(high, usual_high), max(depth, usual_depth)
+        left = x - {"left": 0.0, "center": wide / 2, "right": wide}[align]
+        bottom = y + high / 2
+        self.texts.append(
+            PlacedText(
+                text, left, y - high / 2, left + wide, bottom, bottom - depth, size, weight, framed
+            )
+        )
+
+    def _extent(self, text: str, size: float, weight: str) -> tuple[float, float, float]:
+        """Width, height and depth below the baseline of a line of text, in pixels."""
+        known = self._extents.get((text, size, weight))
+        if known is None:
+            font = _font(size, weight)
+            found = self._renderer.get_text_width_height_descent(text, font, False)
+            wide, high, depth = (float(value) / self._scale for value in found)
+            known = self._extents[text, size, weight] = (wide, high, depth)
+        return known
+
+    def drawn(self) -> bytes:
+        """The finished picture: the bytes of its file."""
+        for text in self.texts:
+            if text.framed:
+                self._frame(text)
+            self._renderer.draw_text(
+                self._gc(self.ink["text"], 1), text.left * self._scale,
+                text.baseline * self._scale, text.text, _font(text.size, text.weight), 0,
+            )  # fmt: skip
+        if self._form == "svg":
+            self._renderer.finalize()
+            return self._target.getvalue().encode()
+        return _png(self._renderer.buffer_rgba())
+
+    def _frame(self, text: PlacedText) -> None:
+        from matplotlib.patches import BoxStyle
+
+        box: Any = BoxStyle
+        em = text.size * 100 / 72
+        wide, high = text.right - text.left, text.bottom - text.top
+        path = box("round", pad=0.15)(text.left, text.top, wide, high, em)
+        gc = self._gc(self.ink["event"], 0.6)
+        self._renderer.draw_path(gc, path, self._transform, _rgba(self.ink["ground"]))
+
+    def _gc(self, colour: str, width: float) -> Any:
+        gc = self._renderer.new_gc()
+        gc.set_foreground(_rgba(colour), isRGBA=True)
+        gc.set_linewidth(width)
+        return gc
+
+
+def _renderer(form: str, wide: float, high: float, target: io.StringIO) -> Any:
+    backend: Any
+    if form == "svg":
+        from matplotlib.backends import backend_svg
+
+        backend, metadata = backend_svg, {"Date": None, "Creator": "litstore"}
+        return backend.RendererSVG(wide, high, target, metadata=metadata)
+    from matplotlib.backends import backend_agg
+
+    backend = backend_agg
+    return backend.RendererAgg(wide, high, 100)
+
+
+def _png(pixels: Any) -> bytes:
+    from PIL import Image
+
+    high, wide, _ = pixels.shape
+    target = io.BytesIO()
+    image = Image.frombuffer("RGBA", (wide, high), pixels, "raw", "RGBA", 0, 1).convert("RGB")
+    # Level 6, the default, takes twice as long for 3% less.
+    image.save(target, format="png", dpi=(100, 100), compress_level=3)
+    return target.getvalue()
+
+
+def _path(points: list[tuple[float, float]]) -> Any:
+    from matplotlib.path import Path
+
+    return Path(points)
+
+
+@lru_cache(maxsize=32)
+def _rgba(colour: str) -> tuple[float, float, float, float]:
+    red, green, blue = bytes.fromhex(colour[1:])
+    return red / 255, green / 255, blue / 255, 1.0
+
+
+@lru_cache(maxsize=32)
+def _font(size: float, weight: str) -> Any:
+    from matplotlib.font_manager import FontProperties
+
+    return FontProperties(family=["DejaVu Sans"], size=size, weight=weight)
 
 
 def ticks(highest: float) -> list[float]:

@@ -11,7 +11,6 @@ Needs matplotlib: pip install 'litstore[plot]'.
 from __future__ import annotations
 
 import html
-import io
 import json
 import math
 import warnings
@@ -19,11 +18,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
 from litstore import clock
-from litstore.errors import ConfigError
+from litstore.errors import ConfigError, NothingLoggedError
 from litstore.fields import counted
 from litstore.querylog.drawing import MARGIN, PLOT_HEIGHT, PLOT_WIDTH, Box, Paper, date_ticks, ticks
 from litstore.querylog.series import CorpusEvent, Point, Series
@@ -53,8 +53,8 @@ PANELS: Final[tuple[tuple[str, str, str], ...]] = (
 # Okabe and Ito's palette, told apart by colour-blind people and on both grounds; black left out.
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1")
 GREY: Final = "#888888"
-TAG_WIDTH: Final = 44
-"""Pixels that the widest tag of a mark takes ("100–120")."""
+TAG_WIDTH: Final = 50
+"""Pixels that the widest tag of a mark takes ("100–120"), its frame included."""
 _INK: Final = {
     "light": {"ground": "#ffffff", "text": "#1f2328", "faint": "#d0d7de", "event": "#656d76"},
     "dark": {"ground": "#0d1117", "text": "#e6edf3", "faint": "#30363d", "event": "#8b949e"},
@@ -73,8 +73,9 @@ class _Mark:
 def save(series: Series, path: str, *, title: str, theme: str = "light") -> None:
     """Draw the series into a file: .png, .svg, or .html (light and dark, works offline).
 
-    Raises ConfigError for another ending, a theme that does not exist, nothing to draw, a file that
-    cannot be written, or a missing matplotlib, with the command to install it.
+    Raises NothingLoggedError where there is nothing to draw, and ConfigError for another ending, a
+    theme that does not exist, a file that cannot be written, or a missing matplotlib, with the
+    command to install it.
     """
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
@@ -82,7 +83,9 @@ def save(series: Series, path: str, *, title: str, theme: str = "light") -> None
     if theme not in THEMES:
         raise ConfigError(f"theme is one of {', '.join(THEMES)}, not {theme!r}")
     if not series.points:
-        raise ConfigError("there is nothing to plot: the log has no such search")
+        raise NothingLoggedError(
+            "nothing to plot: the log has no such search; litstore log list shows what it has"
+        )
     drawn = (
         page(series, title=title).encode()
         if ending == ".html"
@@ -96,37 +99,28 @@ def save(series: Series, path: str, *, title: str, theme: str = "light") -> None
 
 def picture(series: Series, *, title: str, theme: str = "light", form: str = "png") -> bytes:
     """The series as the bytes of a PNG or SVG file."""
-    ink = _INK[theme]
-    with _matplotlib(ink):
-        figure = _figure(series, title, ink)
-        target = io.BytesIO()
-        metadata = {"Date": None, "Creator": "litstore"} if form == "svg" else None
-        figure.savefig(target, format=form, metadata=metadata)
-        return target.getvalue()
+    with _matplotlib():
+        return _paper(series, title, _INK[theme], form).drawn()
 
 
 def page(series: Series, *, title: str) -> str:
-    """The series as one HTML page: a light and a dark picture, and the numbers as a table."""
-    pictures = {theme: picture(series, title=title, theme=theme, form="svg") for theme in THEMES}
-    inline = {
-        theme: _with_own_ids(drawn.decode().split("?>", 1)[-1].split('.dtd">', 1)[-1], theme)
-        for theme, drawn in pictures.items()
+    """The series as one HTML page: the picture, light or dark as the reader has it, and a table."""
+    drawn = picture(series, title=title, form="svg").decode()
+    drawn = drawn.split("?>", 1)[-1].split('.dtd">', 1)[-1]
+    for name, colour in _INK["light"].items():
+        # One picture for both grounds: its inks are named, and the page says what they are.
+        drawn = drawn.replace(colour, f"var(--{name})")
+    inks = {
+        theme: " ".join(f"--{name}: {colour};" for name, colour in _INK[theme].items())
+        for theme in THEMES
     }
     return _PAGE.format(
         title=html.escape(title),
-        light=inline["light"],
-        dark=inline["dark"],
+        picture=drawn,
         table=_table(series),
         summary=html.escape(coverage(series)),
-        **{f"{theme}_{name}": _INK[theme][name] for theme in THEMES for name in ("ground", "text")},
+        **inks,
     )
-
-
-def _with_own_ids(svg: str, theme: str) -> str:
-    """The same with ids of its own: two pictures of one page must not share clip paths."""
-    for mark in ('id="', "url(#", 'href="#'):
-        svg = svg.replace(mark, f"{mark}{theme}-")
-    return svg
 
 
 def _table(series: Series) -> str:
@@ -148,21 +142,16 @@ _PAGE: Final = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
+:root {{ {light} }}
+@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}
 body {{ margin: 1rem; font: 14px/1.4 system-ui, sans-serif;
-       background: {light_ground}; color: {light_text}; }}
+       background: var(--ground); color: var(--text); }}
 svg {{ max-width: 100%; height: auto; }}
-.dark {{ display: none; }}
 div.scroll {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; font-size: 12px; }}
 td, th {{ padding: 2px 8px; text-align: right; white-space: nowrap; }}
-@media (prefers-color-scheme: dark) {{
-  body {{ background: {dark_ground}; color: {dark_text}; }}
-  .light {{ display: none; }}
-  .dark {{ display: block; }}
-}}
 </style></head><body>
-<div class="light">{light}</div>
-<div class="dark">{dark}</div>
+<div>{picture}</div>
 <p>{summary}</p>
 <details><summary>The numbers</summary><div class="scroll">
 {table}
@@ -172,24 +161,20 @@ td, th {{ padding: 2px 8px; text-align: right; white-space: nowrap; }}
 
 
 @contextmanager
-def _matplotlib(ink: dict[str, str]) -> Iterator[None]:
+def _matplotlib() -> Iterator[None]:
     try:
         import matplotlib as mpl
         from matplotlib.backends import backend_agg  # noqa: F401 (what is missing shows here)
     except ImportError:
         raise ConfigError("plots need matplotlib: pip install 'litstore[plot]'") from None
-    settings: Any = {
-        "figure.facecolor": ink["ground"], "savefig.facecolor": ink["ground"],
-        "text.color": ink["text"], "font.family": ["DejaVu Sans"], "text.parse_math": False,
-        "svg.fonttype": "path", "svg.hashsalt": "litstore",
-    }  # fmt: skip
+    settings: Any = {"svg.fonttype": "path", "svg.hashsalt": "litstore"}
     with mpl.rc_context(settings), warnings.catch_warnings():
         # A title in a script without glyphs here is drawn with boxes, and needs no warning.
         warnings.filterwarnings("ignore", message="Glyph")
         yield
 
 
-def _figure(series: Series, title: str, ink: dict[str, str]) -> Any:
+def _paper(series: Series, title: str, ink: dict[str, str], form: str = "png") -> Paper:
     """Lay the picture out, in pixels from its upper left corner."""
     panels = [panel for panel in PANELS if _has(series, panel[0])]
     columns = min(3, len(panels))
@@ -202,6 +187,7 @@ def _figure(series: Series, title: str, ink: dict[str, str]) -> Any:
         columns * CELL_WIDTH + MARGIN,
         HEAD + n_rows * CELL_HEIGHT + LINE * len(legend) + MARGIN,
         ink,
+        form,
     )
     paper.text(MARGIN, 26, title, size=13, weight="bold")
     paper.text(MARGIN, 48, coverage(series), size=9)
@@ -223,7 +209,7 @@ def _figure(series: Series, title: str, ink: dict[str, str]) -> Any:
         if colour is not None:
             paper.line([MARGIN, MARGIN + 26], [at, at], colour, width=2.5)
         paper.text(MARGIN + (34 if colour else 0), at, text, size=8.5)
-    return paper.figure
+    return paper
 
 
 CELL_WIDTH: Final = 460
@@ -243,7 +229,7 @@ def _panel(
     """Draw one panel. shares: where each point lies in the span of time, 0 to 1."""
     name, title, kind = panel
     paper.text(box.left, box.top - 24, title, size=9.5)
-    pairs = [_values(point, name) for point in series.points]
+    pairs = _pairs(series.points, name)
     highest = max(value for pair in pairs for value in pair if value is not None)
     marked = ticks(1.0 if kind == "share" else highest)
     # A little more than the highest point, so that it does not touch the tag of an event.
@@ -321,14 +307,14 @@ def _legend(series: Series, marks: list[_Mark]) -> list[tuple[str | None, str]]:
 
 
 def _has(series: Series, name: str) -> bool:
-    return any(_values(point, name)[0] is not None for point in series.points)
+    return any(value is not None for value, _ in _pairs(series.points, name))
 
 
-def _values(point: Point, name: str) -> tuple[float | None, float | None]:
-    """The value of a series; for a latency its median and its 95th percentile."""
+def _pairs(points: Sequence[Point], name: str) -> list[tuple[float | None, float | None]]:
+    """The values of a series; of a latency each with its 95th percentile beside the median."""
     if name.endswith("_ms"):
-        return getattr(point, f"{name}_p50"), getattr(point, f"{name}_p95")
-    return getattr(point, name), None
+        return list(map(attrgetter(f"{name}_p50", f"{name}_p95"), points))
+    return [(getattr(point, name), None) for point in points]
 
 
 def coverage(series: Series) -> str:

@@ -1,7 +1,7 @@
 """Writing a search to the log, and reading the log back.
 
 A row is written when the result is ready, in a short transaction of its own, so there is no thread
-and no queue. If another process holds the file for longer than BUSY_WAIT_S, the entry is appended
+and no queue. If another process holds the file for longer than LOCK_WAIT_S, the entry is appended
 to ``<file>-querylog.jsonl`` and taken in by the next write (by another process: by its first write
 a moment later). Only if that fails too is it dropped, and counted; the next entry that is written
 takes the count into the file.
@@ -16,21 +16,20 @@ import stat
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import suppress
 from datetime import datetime
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec import structs
+from sqlalchemy import Connection
 
 from litstore.database import stats
-from litstore.database.engine import MEMORY, Database, raw_connection
+from litstore.database.engine import LOCK_WAIT_S, MEMORY, Database, raw_connection
 from litstore.errors import LitstoreError, StoreLockedError
 from litstore.querylog import retention, spill
 from litstore.querylog.entries import (
-    CORPUS_COLUMNS,
     QUERY_COLUMNS,
     LoggedConfig,
     LoggedCorpus,
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     from litstore.querylog.read import UsedConfig
     from litstore.querylog.series import Series
 
-BUSY_WAIT_S: Final = 0.25
 LOOK_EVERY_S: Final = 0.1
 """How often a process looks for what others could not log; of its own it knows."""
 # Written on the sqlite3 connection underneath: preparing these statements through the layers above
@@ -81,12 +79,14 @@ WHERE query_id = ?
 LIST_SQL: Final = "SELECT hits FROM query_log_lists WHERE query_no = ?"
 
 
-@dataclass(frozen=True, slots=True)
-class _Spilled:
-    """One line of the file beside the store."""
+class _Spilled(msgspec.Struct, frozen=True, gc=False):
+    """What is logged of one search: one line of the file beside the store, where it must wait.
+
+    Each search makes one, and a Struct is made in a fraction of the time that a dataclass takes.
+    """
 
     query: LoggedQuery
-    hits: list[LoggedHit]
+    hits: Sequence[LoggedHit]
     config: LoggedConfig
     corpus: LoggedCorpus | None = None
 
@@ -100,13 +100,7 @@ ON CONFLICT (query_id) DO NOTHING
 
 PUT_LIST_SQL: Final = "INSERT INTO query_log_lists (query_no, hits) VALUES (?, ?)"
 
-_VALUES: Final = attrgetter(*QUERY_COLUMNS)
-_CORPUS_VALUES: Final = attrgetter(*CORPUS_COLUMNS)
 _OVERLAP_AT: Final = QUERY_COLUMNS.index("rank_overlap")
-
-CHECKPOINT_PAGES: Final = 4_000
-"""Size of the write-ahead log, in pages, at which a logged search moves it into the file: seldom,
-since that search waits for the disk."""
 
 
 class QueryLog:
@@ -117,7 +111,7 @@ class QueryLog:
         self._spill = Path(f"{database.path}-querylog.jsonl").absolute()
         self._spill_name = str(self._spill)
         self._spilling = threading.Lock()
-        self._writer = _Writer(database)
+        self._turn = threading.Lock()
         self._searched_for_leftovers = False
         self._look_again_at = 0.0
         self._written_for: tuple[str, int] | None = None
@@ -132,43 +126,57 @@ class QueryLog:
         hits: Sequence[LoggedHit],
         config: LoggedConfig,
         corpus: LoggedCorpus | None = None,
+        *,
+        connection: Connection,
     ) -> bool:
         """Log one search; return whether it was kept. Never raises for what goes wrong in storing.
 
         Nothing is kept, and False returned, where the log is off or the store cannot be written.
+
+        connection: in whose reading transaction the store was searched. The entry is written, and
+        committed, on the same connection; its snapshot is not needed any more.
         """
         if self._database.read_only:
             self.dropped += self._database.full and self.is_on
             return False
-        spilled = _Spilled(entry, list(hits), config, corpus)
-        taken: list[Path] = []
+        spilled, raw = _Spilled(entry, hits, config, corpus), raw_connection(connection)
+        if not self._turn.acquire(timeout=LOCK_WAIT_S):
+            return self._set_aside(spilled, raw)
         try:
-            with self._writer.transaction() as raw:
-                settings = retention.read_settings(raw)
-                if not settings.on:
-                    return False
-                taken = self._take_in(raw, settings)
-                state = (entry.config, entry.generation)
-                _insert(raw, _kept(spilled, settings), known=state == self._written_for)
-                dropped = self.dropped
-                if dropped != self._dropped_told:
-                    retention.count_dropped(raw, dropped - self._dropped_told)
-                today = (entry.at[:10], settings)
-                # What is kept on one day is kept all day: looked through once, then not again. A
-                # replay removes nothing: it still has to compare with what it would remove.
-                if (
-                    entry.replay_run is None
-                    and today != self._expired_on
-                    and not retention.expire_some(raw, *today)
-                ):
-                    self._expired_on = today
+            return self._write(spilled, _Transaction(self._database, raw))
         except StoreLockedError:
-            return self._set_aside(spilled)
+            return self._set_aside(spilled, raw)
         except LitstoreError:
             self._written_for = None
             self._look_again_at = 0.0
             self.dropped += 1
             return False
+        finally:
+            self._turn.release()
+
+    def _write(self, spilled: _Spilled, transaction: _Transaction) -> bool:
+        """Log what a search left, as far as the settings let it; return whether it was kept."""
+        entry, taken = spilled.query, list[Path]()
+        with transaction as raw:
+            settings = retention.read_settings(raw)
+            if not settings.on:
+                return False
+            if time.monotonic() >= self._look_again_at:
+                taken = self._take_in(raw, settings)
+            state = (entry.config, entry.generation)
+            _insert(raw, _kept(spilled, settings), known=state == self._written_for)
+            dropped = self.dropped
+            if dropped != self._dropped_told:
+                retention.count_dropped(raw, dropped - self._dropped_told)
+            today = (entry.at[:10], settings)
+            # What is kept on one day is kept all day: looked through once, then not again. A
+            # replay removes nothing: it still has to compare with what it would remove.
+            if (
+                entry.replay_run is None
+                and today != self._expired_on
+                and not retention.expire_some(raw, *today)
+            ):
+                self._expired_on = today
         self._written_for = state
         self._dropped_told = dropped
         self._searched_for_leftovers = True
@@ -177,10 +185,10 @@ class QueryLog:
                 file.unlink()
         return True
 
-    def _set_aside(self, spilled: _Spilled) -> bool:
+    def _set_aside(self, spilled: _Spilled, raw: sqlite3.Connection) -> bool:
         try:
-            with self._database.read() as connection:
-                settings = retention.read_settings(raw_connection(connection))
+            with self._database.explained():
+                settings = retention.read_settings(raw)
             if not settings.on:
                 return False
             # Begun with a line's end: what a process that died here left of a line stands alone.
@@ -206,10 +214,7 @@ class QueryLog:
             return []
         # A folder may be large: it is looked through only when there is something to take in, and
         # once for what other processes left.
-        now = time.monotonic()
-        if now < self._look_again_at:
-            return []
-        self._look_again_at = now + LOOK_EVERY_S
+        self._look_again_at = time.monotonic() + LOOK_EVERY_S
         if not self._rename_spill() and self._searched_for_leftovers:
             return []
         taken = []
@@ -253,10 +258,6 @@ class QueryLog:
         with self._database.read() as connection:
             counted = retention.read_dropped(raw_connection(connection))
         return counted + self.dropped - self._dropped_told
-
-    def close(self) -> None:
-        """Close what the log holds open for itself; a later entry opens it again."""
-        self._writer.close()
 
     @property
     def settings(self) -> LogSettings:
@@ -302,6 +303,10 @@ class QueryLog:
         overwritten in the file; the file does not shrink, the room is used again.
         """
         return retention.prune(self._database, older_than=older_than, hits_only=hits_only)
+
+    def leaves_nothing(self, **how: Any) -> bool:
+        """Whether `prune`, called like this, would remove all searches, or the papers of all."""
+        return retention.leaves_nothing(self._database, **how)
 
     def _set(self, name: str, *, on: bool) -> None:
         with self._database.write() as connection:
@@ -353,8 +358,8 @@ def _kept(spilled: _Spilled, settings: LogSettings) -> _Spilled:
     """The entry as it may be kept: without its words where the log is redacted."""
     if not settings.redacted:
         return spilled
-    query = replace(spilled.query, query=None, query_norm=None, filters=None, term_dfs=None)
-    return replace(spilled, query=query)
+    query = structs.replace(spilled.query, query=None, query_norm=None, filters=None, term_dfs=None)
+    return structs.replace(spilled, query=query)
 
 
 def _insert(raw: sqlite3.Connection, spilled: _Spilled, *, known: bool = False) -> None:
@@ -365,9 +370,9 @@ def _insert(raw: sqlite3.Connection, spilled: _Spilled, *, known: bool = False) 
         raw.execute(PUT_CONFIG_SQL, known_config)
         if spilled.corpus is not None:
             raw.execute(
-                PUT_GENERATION_SQL, (entry.generation, *_CORPUS_VALUES(spilled.corpus), entry.at)
+                PUT_GENERATION_SQL, (entry.generation, *structs.astuple(spilled.corpus), entry.at)
             )
-    values = list(_VALUES(entry))
+    values = list(structs.astuple(entry))
     if entry.status != "error":
         values[_OVERLAP_AT] = _rank_overlap(raw, entry, hits)
     written = raw.execute(PUT_QUERY_SQL, values)
@@ -416,55 +421,43 @@ def _insert_spilled(raw: sqlite3.Connection, line: bytes, settings: LogSettings)
     raw.execute("RELEASE spilled")
 
 
-class _Writer:
-    """A connection of the log's own, for short transactions, one thread at a time.
+class _Transaction:
+    """A short writing transaction on the connection of a search.
 
-    It is kept open and spoken to directly: going through the layers above would take several times
-    as long as writing an entry does.
+    Committed at the end, rolled back on any exception. The transaction in which the search has read
+    is ended first: its snapshot may be an old one, on which nothing can be written. Raises
+    StoreLockedError if it cannot begin within LOCK_WAIT_S seconds.
+
+    A commit on another connection would make the next search read every page again: SQLite keeps a
+    connection's pages only where nobody else has written. The connection is spoken to directly, and
+    this is no generator: the layers above take longer than writing an entry does.
     """
 
-    def __init__(self, database: Database) -> None:
+    __slots__ = ("_database", "_raw")
+
+    def __init__(self, database: Database, raw: sqlite3.Connection) -> None:
         self._database = database
-        self._turn = threading.Lock()
-        self._raw: sqlite3.Connection | None = None
-        self._wait_s = 0.0
+        self._raw = raw
 
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """A writing transaction; StoreLockedError if it cannot begin within BUSY_WAIT_S seconds."""
-        if self._database.path == MEMORY:
-            with self._database.write(wait_s=BUSY_WAIT_S) as connection:
-                yield raw_connection(connection)
-            return
-        if not self._turn.acquire(timeout=BUSY_WAIT_S):
-            raise StoreLockedError(f"{self._database.path} is locked", path=self._database.path)
+    def __enter__(self) -> sqlite3.Connection:
         try:
+            if self._raw.in_transaction:
+                self._raw.execute("COMMIT")
+            self._raw.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
             with self._database.explained():
-                raw = self._open()
-                self._database.require_same_file()
-                raw.execute("BEGIN IMMEDIATE")
-                try:
-                    yield raw
-                    raw.execute("COMMIT")
-                finally:
-                    if raw.in_transaction:
-                        raw.execute("ROLLBACK")
-        finally:
-            self._turn.release()
-
-    def _open(self) -> sqlite3.Connection:
-        if self._raw is None:
-            self._raw = self._database.connect()
-            self._raw.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}").close()
-            self._wait_s = 0.0
-        if self._wait_s != BUSY_WAIT_S:
-            self._wait_s = BUSY_WAIT_S
-            self._raw.execute(f"PRAGMA busy_timeout = {int(BUSY_WAIT_S * 1000)}").close()
+                raise error
         return self._raw
 
-    def close(self) -> None:
-        """Close the connection, once nobody writes with it."""
-        with self._turn:
-            if self._raw is not None:
-                self._raw.close()
-                self._raw = None
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if error is None:
+            try:
+                self._raw.execute("COMMIT")
+                return
+            except sqlite3.Error as failed:
+                error = failed
+        if self._raw.in_transaction:
+            with suppress(sqlite3.Error):
+                self._raw.execute("ROLLBACK")
+        with self._database.explained():
+            raise error

@@ -55,6 +55,20 @@ ORDER BY l.query_no
 LIMIT 1
 """
 
+# Whether there are any, and whether some are not older than a moment.
+SEARCHES_STAY_SQL: Final = """
+SELECT EXISTS (SELECT 1 FROM query_log),
+       EXISTS (SELECT 1 FROM query_log WHERE at >= :before)
+"""
+
+LISTS_STAY_SQL: Final = """
+SELECT EXISTS (SELECT 1 FROM query_log_lists),
+       EXISTS (SELECT 1
+               FROM query_log q
+               CROSS JOIN query_log_lists l ON l.query_no = q.query_no
+               WHERE q.at >= :before)
+"""
+
 OLDER_SQL: Final = """
 SELECT query_no, at
 FROM query_log
@@ -194,19 +208,44 @@ def prune(
     database: Database, *, older_than: datetime | None = None, hits_only: bool = False
 ) -> Pruned:
     """Remove what is older than a moment, or what has expired; see `QueryLog.prune`."""
+    searches, hits = _bounds(database, older_than, hits_only=hits_only)
+    n_searches = _remove(database, searches, DROP_SEARCHES_SQL)
+    return Pruned(n_searches, _remove(database, hits, DROP_LISTS_SQL))
+
+
+def leaves_nothing(
+    database: Database, *, older_than: datetime | None = None, hits_only: bool = False
+) -> bool:
+    """Whether `prune` would remove every search, or, asked for these only, the papers of every one.
+
+    That the papers of all have expired is what a retention says that somebody chose.
+    """
+    searches, hits = _bounds(database, older_than, hits_only=hits_only)
+    sql, before = SEARCHES_STAY_SQL, searches
+    if hits_only and older_than is not None:
+        sql, before = LISTS_STAY_SQL, hits
+    if before is None:
+        return False
+    with database.read() as connection:
+        some, stays = raw_connection(connection).execute(sql, {"before": before}).fetchone()
+    return bool(some) and not stays
+
+
+def _bounds(
+    database: Database, older_than: datetime | None, *, hits_only: bool
+) -> tuple[str | None, str | None]:
+    """Before which moment searches, and the papers of searches, are pruned; None: none are."""
     with database.read() as connection:
         settings = read_settings(raw_connection(connection))
     if older_than is not None:
         before = clock.utc_text(older_than)
-        searches, hits = (None, before) if hits_only else (before, None)
-    else:
-        today = clock.utc_text(clock.now())[:10]
-        searches, hits = (
-            None if days is None else _cut_off(today, days)
-            for days in (None if hits_only else settings.searches_days, settings.hits_days)
-        )
-    n_searches = _remove(database, searches, DROP_SEARCHES_SQL)
-    return Pruned(n_searches, _remove(database, hits, DROP_LISTS_SQL))
+        return (None, before) if hits_only else (before, None)
+    today = clock.utc_text(clock.now())[:10]
+    searches, hits = (
+        None if days is None else _cut_off(today, days)
+        for days in (None if hits_only else settings.searches_days, settings.hits_days)
+    )
+    return searches, hits
 
 
 def _remove(database: Database, before: str | None, drop: str) -> int:

@@ -275,20 +275,6 @@ def _sample(first: int, last: int, *, stride: int) -> list[int]:
     return sorted(inner | {first, last})
 
 
-@dataclass(frozen=True, slots=True)
-class _Searches:
-    """What was read, by columns; each has one place per search, in order of time.
-
-    numbers: float64 array of shape (n_searches, n_columns), NaN where a column is NULL. good: bool
-    array, false for a search that failed.
-    """
-
-    query_nos: list[int]
-    moments: list[str]
-    good: NDArray[np.bool_]
-    numbers: NDArray[np.float64]
-
-
 def _points(rows: list[tuple[Any, ...]], by: str, judged: dict[int, float]) -> list[Point]:
     groups: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     starts: dict[str, str] = {}
@@ -299,13 +285,14 @@ def _points(rows: list[tuple[Any, ...]], by: str, judged: dict[int, float]) -> l
             key = at[:13] if by == "hour" else at[:10]
             bucket = starts.get(key) or starts.setdefault(key, _start(key, by))
         groups[bucket, config, generation].append(place)
-    searches = _Searches(
-        [row[0] for row in rows],
-        [row[1] for row in rows],
-        np.array([row[4] != "error" for row in rows], dtype=np.bool_),
-        np.array([row[5:] for row in rows], dtype=np.float64).reshape(-1, len(_NUMBERS)),
-    )
-    points = [_point(key, places, searches, judged) for key, places in groups.items()]
+    n_good, means, quantiles = _measured(rows, list(groups.values()))
+    points = []
+    for at, (key, places) in enumerate(groups.items()):
+        known: dict[str, Any] = dict(zip(_MEANS, means[at], strict=True))
+        for name, (half, most) in zip(PASSES, quantiles[at], strict=True):
+            known |= {f"{name}_ms_p50": half, f"{name}_ms_p95": most}
+        searches = [rows[place] for place in places]
+        points.append(_point(key, searches, n_good[at], known, judged))
     return sorted(points, key=lambda point: (point.at, point.generation, point.config))
 
 
@@ -321,28 +308,18 @@ def _start(key: str, by: str) -> str:
 
 
 def _point(
-    key: tuple[str, str, int], places: list[int], searches: _Searches, judged: dict[int, float]
-) -> Point:
+    key: tuple[str, str, int], searches: list[tuple[Any, ...]], n_good: int,
+    known: dict[str, Any], judged: dict[int, float],
+) -> Point:  # fmt: skip
     bucket, config, generation = key
-    good = searches.good[places]
-    held = searches.numbers[places][good]
-    means = _means(held[:, : len(_MEANS)])
-    quantiles = _quantiles(held[:, len(_MEANS) :])
-    ndcgs = (
-        [judged[number] for place in places if (number := searches.query_nos[place]) in judged]
-        if judged
-        else []
-    )
-    known: dict[str, Any] = dict(zip(_MEANS, means, strict=True))
-    for name, (half, most) in zip(PASSES, quantiles, strict=True):
-        known |= {f"{name}_ms_p50": half, f"{name}_ms_p95": most}
+    ndcgs = [judged[row[0]] for row in searches if row[0] in judged] if judged else []
     return Point(
         bucket=bucket.split(" ")[0],
-        at=_middle(searches.moments[places[0]], searches.moments[places[-1]]),
+        at=_middle(searches[0][1], searches[-1][1]),
         config=config,
         generation=generation,
-        n=len(places),
-        n_errors=len(places) - len(held),
+        n=len(searches),
+        n_errors=len(searches) - n_good,
         **known,
         ndcg_10=math.fsum(ndcgs) / len(ndcgs) if ndcgs else None,
         n_judged=len(ndcgs),
@@ -357,24 +334,61 @@ def _middle(earliest: str, latest: str) -> str:
     return clock.utc_text(first + (last - first) / 2)
 
 
-def _means(values: NDArray[np.float64]) -> list[float | None]:
-    """The mean of what is known in each column; None where nothing is."""
+_Means = list[list[float | None]]
+_Quantiles = list[list[tuple[float | None, float | None]]]
+
+
+def _measured(
+    rows: list[tuple[Any, ...]], groups: list[list[int]]
+) -> tuple[list[int], _Means, _Quantiles]:
+    """For each group of rows: how many did not fail, and of these the means and the quantiles.
+
+    All groups at once: one after the other, a year of days would take numpy as long as reading.
+    """
+    order = [place for places in groups for place in places]
+    of = np.repeat(np.arange(len(groups)), [len(places) for places in groups])
+    good = np.array([rows[place][4] != "error" for place in order], dtype=np.bool_)
+    values = np.array([rows[place][5:] for place in order], dtype=np.float64)
+    values, of = values.reshape(-1, len(_NUMBERS))[good], of[good]
+    n_good = np.bincount(of, minlength=len(groups))
+    means = [_means(column, of, len(groups)) for column in values.T[: len(_MEANS)]]
+    quantiles = [_quantiles(column, of, n_good) for column in values.T[len(_MEANS) :]]
+    return (
+        n_good.tolist(),
+        [list(row) for row in zip(*means, strict=True)],
+        [list(row) for row in zip(*quantiles, strict=True)],
+    )
+
+
+def _means(values: NDArray[np.float64], of: NDArray[np.intp], n: int) -> list[float | None]:
+    """The mean of what is known in each of n groups, None where nothing is; of: whose each is."""
     known = ~np.isnan(values)
-    sums = np.where(known, values, 0.0).sum(axis=0).tolist()
-    counts = known.sum(axis=0).tolist()
-    return [total / n if n else None for total, n in zip(sums, counts, strict=True)]
+    sums = np.bincount(of[known], weights=values[known], minlength=n).tolist()
+    counts = np.bincount(of[known], minlength=n).tolist()
+    return [total / count if count else None for total, count in zip(sums, counts, strict=True)]
 
 
-def _quantiles(values: NDArray[np.float64]) -> list[tuple[float | None, float | None]]:
-    """Median and 95th percentile of each column, interpolated linearly between neighbours."""
+def _quantiles(
+    values: NDArray[np.float64], of: NDArray[np.intp], sizes: NDArray[np.intp]
+) -> list[tuple[float | None, float | None]]:
+    """Median and 95th percentile of each group, interpolated linearly between neighbours.
+
+    sizes: int array of shape (n_groups,), how many values are of each; of: whose each is.
+    """
     if not len(values):
-        return [(None, None)] * values.shape[1]
-    ordered = np.sort(values, axis=0)
-    found = []
+        return [(None, None)] * len(sizes)
+    ordered = values[np.lexsort((values, of))]
+    starts, found = np.cumsum(sizes) - sizes, []
     for share in (0.5, 0.95):
-        place = share * (len(ordered) - 1)
-        low = int(place)
-        high = min(low + 1, len(ordered) - 1)
-        found.append(ordered[low] + (place - low) * (ordered[high] - ordered[low]))
-    halves, mosts = (values.tolist() for values in found)
-    return list(zip(halves, mosts, strict=True))
+        place = share * np.maximum(sizes - 1, 0)
+        low = place.astype(np.intp)
+        # A group of none takes a neighbour's value here, and None below.
+        first = np.minimum(starts + low, len(ordered) - 1)
+        second = np.minimum(
+            starts + np.minimum(low + 1, np.maximum(sizes - 1, 0)), len(ordered) - 1
+        )
+        found.append((ordered[first] + (place - low) * (ordered[second] - ordered[first])).tolist())
+    return [
+        (half, most) if size else (None, None)
+        for half, most, size in zip(*found, sizes.tolist(), strict=True)
+    ]

@@ -6,6 +6,7 @@ import json
 import math
 import weakref
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Protocol, overload
 
@@ -155,12 +156,12 @@ class RetrievalClient:
                 kept = hits[:KEPT_HITS]
                 if self.log:
                     kept = entry.with_seeds(connection, found, best, kept, self.config)
+                    if self._log(connection, result, found, kept, marks=marks, limit=limit):
+                        # Nobody has it yet; a copy would cost as much as a tenth of the entry.
+                        object.__setattr__(result, "query_id", marks["query_id"])
         except LitstoreError as error:
             self._log_failure(query, marks, limit, error, watch)
             raise
-        if self._log(result, found, kept, marks=marks, limit=limit):
-            # Nobody has it yet; a copy would cost as much as a tenth of the entry.
-            object.__setattr__(result, "query_id", marks["query_id"])
         return result, found
 
     def explain(
@@ -216,6 +217,7 @@ class RetrievalClient:
 
     def _log(
         self,
+        connection: Connection,
         result: RetrievalResult,
         found: Ranking,
         hits: list[LoggedHit],
@@ -223,8 +225,6 @@ class RetrievalClient:
         marks: Mapping[str, Any],
         limit: int | None,
     ) -> bool:
-        if not self.log:
-            return False
         distinct = len(dict.fromkeys(found.query.tokens))
         passes = result.passes_ms
         status = "ok" if result.hit_count else "no_match" if result.n_tokens else "empty"
@@ -259,11 +259,15 @@ class RetrievalClient:
             **entry.of_query(found.query, found.seeds, marks.get("filters")),
             **marks,
         )
-        return self.store.query_log.record(logged, hits, config, entry.corpus_of(found.corpus))
+        corpus = entry.corpus_of(found.corpus)
+        return self.store.query_log.record(logged, hits, config, corpus, connection=connection)
 
     def _logged_config(self, corpus: CorpusStats) -> LoggedConfig:
         """The same as for the search before, mostly: to compare is cheaper than to look it up."""
-        state = (self.config, corpus.recipe, corpus.analyzer_version)
+        state = (
+            self.config, corpus.analyzer, corpus.analyzer_version,
+            corpus.title_weight, corpus.author_weight,
+        )  # fmt: skip
         if self._last_config is None or self._last_config[0] != state:
             self._last_config = (state, logged_config(self.config, corpus))
         return self._last_config[1]
@@ -274,20 +278,18 @@ class RetrievalClient:
     ) -> None:  # fmt: skip
         if not self.log or not isinstance(query, str):
             return
-        try:
-            with self.store.database.read() as connection:
-                corpus = stats.read(connection)
-        except LitstoreError:
-            return
-        config = logged_config(self.config, corpus)
-        logged = LoggedQuery(
-            client=self.client, query=entry.loggable(query),
-            query_hash=query_hash(query, marks.get("filters")), config=config.fingerprint,
-            generation=corpus.generation, status="error", error=type(error).__name__,
-            limit_given=_storable(limit), wall_time_ms=watch.total_ms(), session=self.session,
-            **marks,
-        )  # fmt: skip
-        self.store.query_log.record(logged, [], config, entry.corpus_of(corpus))
+        with suppress(LitstoreError), self.store.database.read() as connection:
+            corpus = stats.read(connection)
+            config = logged_config(self.config, corpus)
+            logged = LoggedQuery(
+                client=self.client, query=entry.loggable(query),
+                query_hash=query_hash(query, marks.get("filters")), config=config.fingerprint,
+                generation=corpus.generation, status="error", error=type(error).__name__,
+                limit_given=_storable(limit), wall_time_ms=watch.total_ms(), session=self.session,
+                **marks,
+            )  # fmt: skip
+            known = entry.corpus_of(corpus)
+            self.store.query_log.record(logged, [], config, known, connection=connection)
 
 
 def _bind(args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
-from msgspec import json
+from msgspec import json, structs
 from sqlalchemy import Connection
 
 from litstore.citations.origin import origins
@@ -22,7 +22,8 @@ from litstore.retrieval.passes import Ranking
 
 def loggable(query: str) -> str:
     """The query as SQLite can store it, cut to the logged length."""
-    return query[:KEPT_CHARS].replace("\x00", "").encode("utf-8", "replace").decode()
+    kept = query[:KEPT_CHARS].replace("\x00", "")
+    return kept if kept.isascii() else kept.encode("utf-8", "replace").decode()
 
 
 def of_query(lexical: LexicalQuery, seeds: list[int], filters: str | None) -> dict[str, Any]:
@@ -30,14 +31,21 @@ def of_query(lexical: LexicalQuery, seeds: list[int], filters: str | None) -> di
 
     filters: what the papers must be, as JSON; None where anything.
     """
-    distinct = list(dict.fromkeys(lexical.tokens))
-    norm = " ".join(lexical.tokens)
-    held = sum(lexical.tf(token, seeds[0]) > 0 for token in lexical.terms) if seeds else 0
+    terms, norm = lexical.terms, " ".join(lexical.tokens)
+    dfs = doc_freqs(lexical, list(dict.fromkeys(lexical.tokens)))
+    held = 0
+    if seeds:
+        best = seeds[0]
+        for term in terms.values():
+            held += term.postings.tf(best) > 0
+    share = held / len(dfs) if dfs else 0.0
+    if len(dfs) > KEPT_TERMS:
+        dfs = dict(islice(dfs.items(), KEPT_TERMS))
     return {
         "query_hash": query_hash(norm, filters),
         "query_norm": loggable(norm),
-        "matched_term_share": held / len(distinct) if distinct else 0.0,
-        "term_dfs": json.encode(doc_freqs(lexical, distinct[:KEPT_TERMS])).decode(),
+        "matched_term_share": share,
+        "term_dfs": json.encode(dfs).decode(),
     }
 
 
@@ -81,6 +89,6 @@ def with_seeds(
     except (LitstoreError, LookupError, ValueError, sqlite3.Error):
         return hits
     return [
-        replace(hit, seed_id=ids[seed_of[doc]]) if hit.graph_distance else hit
+        structs.replace(hit, seed_id=ids[seed_of[doc]]) if hit.graph_distance else hit
         for doc, hit in zip(docs, hits, strict=True)
     ]

@@ -16,7 +16,17 @@ import numpy as np
 import pytest
 
 import litstore
-from litstore.apps.bench import corpus, engines, fresh, measure, prepared, report, suite, vocabulary
+from litstore.apps.bench import (
+    corpus,
+    engines,
+    fresh,
+    logcost,
+    measure,
+    prepared,
+    report,
+    suite,
+    vocabulary,
+)
 from litstore.apps.bench.engines import Engine, Formula, Hits
 from litstore.apps.bench.measure import FAST, MEDIUM, SLOW, Timings
 from litstore.apps.bench.prepared import Corpus
@@ -312,7 +322,7 @@ def no_bar(_total: float | None) -> Iterator[Any]:
 def measured(small: Corpus, told: list[str], **options: Any) -> dict[str, Any]:
     """One run over the small corpus."""
     listener = suite.Listener(tell=told.append, progress=no_bar)
-    chosen = suite.Options(queries=12, fresh=False, **options)
+    chosen = suite.Options(**{"queries": 12, "fresh": False, **options})
     return suite.run(small, chosen, listener)
 
 
@@ -322,7 +332,7 @@ class TestRun:
     def test_every_installed_engine_agrees(self, small: Corpus) -> None:
         """Where the formula permits the lists are litstore's; elsewhere most papers are."""
         names = suite.chosen(None, two_pass=True)
-        result = measured(small, [], engines=names)
+        result = measured(small, [], engines=names, logging=False)
         assert result["corpus"]["n_papers"] == 200
         left_out = {row["engine"] for row in result["skipped"]}
         rows = {row["engine"]: row for row in result["searches"]}
@@ -341,10 +351,10 @@ class TestRun:
     def test_indexes_are_kept(self, small: Corpus) -> None:
         """A second run builds nothing, unless it is told to."""
         told: list[str] = []
-        measured(small, [], engines=("litstore",))
-        first = measured(small, told, engines=("litstore",))
+        measured(small, [], engines=("litstore",), logging=False)
+        first = measured(small, told, engines=("litstore",), logging=False)
         assert [line for line in told if line.startswith("building")] == []
-        again = measured(small, told, engines=("litstore",), rebuild=True)
+        again = measured(small, told, engines=("litstore",), rebuild=True, logging=False)
         assert "building litstore from 200 papers" in told
         assert again["indexes"][0]["index_bytes"] == first["indexes"][0]["index_bytes"]
 
@@ -358,6 +368,74 @@ class TestRun:
         assert columns == ("what", "200", "400")
         cells = {row[0]: row[1:] for row in rows}
         assert cells["litstore cpu_mean, k = 10"][1] == cells["fts5 cpu_mean, k = 10"][0] == ""
+
+
+class Asked:
+    """A client that notes what it was asked, in a list that several share."""
+
+    def __init__(self, name: str, heard: list[tuple[str, str]]) -> None:
+        self.name = name
+        self.heard = heard
+
+    def search(self, query: str, limit: int) -> None:
+        """Note one search."""
+        assert limit == logcost.LIMIT
+        self.heard.append((self.name, query))
+
+
+class TestLogCost:
+    """What logging costs a search."""
+
+    def test_both_are_asked_all_queries_in_stretches(self) -> None:
+        """The log is on as often as off, each goes first in turn; first queries are not timed."""
+        heard: list[tuple[str, str]] = []
+        queries = [f"q{at}" for at in range(60)]
+        on: Any = Asked("on", heard)
+        off: Any = Asked("off", heard)
+        times = logcost.in_turns(on, off, queries)
+        warm, timed = heard[:60], heard[60:]
+        assert warm == [("off", query) for query in queries]
+        assert Counter(timed) == {
+            (name, query): logcost.ROUNDS for name in ("on", "off") for query in queries
+        }
+        stretches = [timed[at : at + 25] for at in range(0, 100, 25)]
+        assert [stretch[0] for stretch in stretches] == [
+            ("on", "q0"), ("off", "q0"), ("off", "q25"), ("on", "q25"),
+        ]  # fmt: skip
+        assert all(len({name for name, _ in stretch}) == 1 for stretch in stretches)
+        firsts = {"q0", "q25", "q50"}
+        for logged in (True, False):
+            assert times[logged].keys() == set(queries) - firsts
+            assert {len(found) for found in times[logged].values()} == {logcost.ROUNDS}
+
+    def test_differences_are_taken_query_by_query(self) -> None:
+        """A query counts with the median of its rounds; the share is of what is not logged."""
+        cpu, wall = logcost.compared(
+            {
+                True: {"a": [(1.2, 5.0), (1.4, 7.0), (9.0, 9.0)], "b": [(2.2, 3.0)] * 3, "x": []},
+                False: {"a": [(1.0, 4.0), (1.0, 6.0), (1.0, 6.0)], "b": [(2.0, 2.0)] * 3},
+            }
+        )
+        assert (cpu.clock, cpu.n_queries, wall.clock) == ("cpu", 2, "wall")
+        # a: 1.4 - 1.0 = 0.4, b: 2.2 - 2.0 = 0.2
+        assert cpu.more_ms == pytest.approx((0.4 + 0.2) / 2)
+        assert (cpu.on_ms, cpu.off_ms) == (pytest.approx(1.8), pytest.approx(1.5))
+        assert cpu.share == pytest.approx(0.3 / 1.5)
+        assert wall.more_ms == pytest.approx(1.0)
+
+    def test_a_store_is_not_changed(self, small: Corpus) -> None:
+        """The searches go to a copy, which is gone afterwards; each of them was logged or not."""
+        result = measured(small, [], engines=("litstore",))
+        cpu, wall = result["logging"]
+        assert (cpu["clock"], wall["clock"]) == ("cpu", "wall")
+        assert 0 < cpu["n_queries"] < 12
+        assert cpu["off_ms"] > 0
+        table = report.logging(result["logging"])
+        assert [row[0] for row in table[1]] == ["cpu", "wall"]
+        stores = list(small.folder.rglob("*.db"))
+        assert [store.name for store in stores] == ["papers.db"]
+        with litstore.open(stores[0]) as store:
+            assert store.stats().n_queries == 0
 
 
 class TestCommand:
@@ -376,6 +454,7 @@ class TestCommand:
             assert f"\n{opening}" in f"\n{captured.out}"
         assert re.search(r"^litstore +10 .* 10/10 +1\.000", captured.out, re.MULTILINE)
         assert "first query in a fresh process" in captured.out
+        assert "what logging costs a search" in captured.out
         (kept,) = (tmp_path / "results").iterdir()
         content = json.loads(kept.read_text(encoding="utf-8"))
         row = content["results"][0]["first_queries"][0]
@@ -385,12 +464,14 @@ class TestCommand:
     def test_json(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """One envelope with a result for each size and a row for each k."""
         code = run(["bench", "--sweep", "150,200", "--queries", "10", "--engines", "litstore",
-                    "--k", "5", "--k", "50", "--no-two-pass", "--no-fresh", "--json",
+                    "--k", "5", "--k", "50", "--no-two-pass", "--no-fresh", "--no-logging",
+                    "--json",
                     "--work", str(tmp_path)])  # fmt: skip
         envelope = json.loads(capsys.readouterr().out)
         assert (code, envelope["command"], envelope["count"]) == (0, "bench", 2)
         assert [result["corpus"]["n_papers"] for result in envelope["results"]] == [150, 200]
         assert [row["k"] for row in envelope["results"][0]["searches"]] == [5, 50]
+        assert [result["logging"] for result in envelope["results"]] == [[], []]
         assert envelope["machine"]["threads"]["OPENBLAS_NUM_THREADS"] == "1"
 
     @pytest.mark.parametrize(

@@ -107,6 +107,74 @@ def test_pruning(answer):
     answer("log", "prune", "--older-than", "then", code=2)
 
 
+def test_what_would_remove_everything_is_asked_for(answer, path, capsys, monkeypatch):
+    """A slip of one word must not cost a year of searches; what leaves some is not asked about."""
+    n_before = len(answer("log", "list", "--limit", "99")["results"])
+    for how in (["--older-than", "2026-06-02"], ["--older-than", "2026-06-02", "--hits-only"]):
+        answered = answer("log", "prune", *how, code=2)
+        assert "add --yes" in answered["errors"][0]["message"]
+    assert len(answer("log", "list", "--limit", "99")["results"]) == n_before
+    # On a terminal.
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    assert run(["log", "prune", "--db", path, "--older-than", "2026-06-02"]) == 0
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "removes every search of the log; remove? [y/N]" in told.err
+    assert told.err.endswith("nothing was removed\n")
+    assert len(answer("log", "list", "--limit", "99")["results"]) == n_before
+    done = answer("log", "prune", "--older-than", "2026-06-02", "--hits-only", "--yes")
+    # Of five searches and a replay one found nothing.
+    assert done["results"] == [{"n_searches": 0, "n_lists": 5}]
+    # There is nothing left of these to ask about.
+    answer("log", "prune", "--older-than", "2026-06-02", "--hits-only")
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    assert run(["log", "prune", "--db", path, "--older-than", "2026-06-02"]) == 0
+    capsys.readouterr()
+    assert answer("log", "list")["results"] == []
+    answer("log", "prune", "--older-than", "2026-06-02")
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [
+        (80, "query_id at hits query"),
+        (90, "query_id at hits ms query"),
+        (100, "query_id at status hits ms query"),
+        (130, "query_id at status hits top average top_bm25 ms query"),
+        (None, "query_id at status hits top average top_bm25 ms query"),
+    ],
+)
+def test_a_narrow_terminal_shows_the_queries(
+    store_of_long_queries, capsys, monkeypatch, width, columns
+):
+    """Scores make room for them; no line is longer than the terminal."""
+    monkeypatch.setattr("litstore.apps.cli.output._room", lambda: width)
+    assert run(["log", "list", "--db", store_of_long_queries]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == columns.split()
+    assert all(LONG_QUERY[:27] in line for line in lines)
+    if width is None:
+        assert all(line.endswith(LONG_QUERY) for line in lines)
+    else:
+        assert all(len(line) <= width for line in lines)
+
+
+LONG_QUERY = ("sparse attention with heads that are pruned " * 3).strip()
+
+
+@pytest.fixture
+def store_of_long_queries(tmp_path):
+    """A log of two long queries."""
+    file = tmp_path / "long.db"
+    with litstore.open(file) as store:
+        store.load(litstore.build_corpus())
+        for _ in range(2):
+            RetrievalClient(store).search(LONG_QUERY)
+    return str(file)
+
+
 def test_switches(answer):
     """What is set is what `status` says."""
     assert answer("log", "off")["query_log"] == "off"
@@ -132,7 +200,7 @@ def test_configurations(answer):
 
 def test_entries_that_wait_are_counted(path, answer, monkeypatch):
     """What lies beside the file while another process holds it."""
-    monkeypatch.setattr("litstore.querylog.record.BUSY_WAIT_S", 0.01)
+    monkeypatch.setattr("litstore.querylog.record.LOCK_WAIT_S", 0.01)
     with litstore.open(path) as store, closing(sqlite3.connect(path, isolation_level=None)) as lock:
         lock.execute("BEGIN IMMEDIATE")
         RetrievalClient(store).search("sparse")

@@ -59,7 +59,7 @@ def load(*papers: Paper) -> None:
 def test_from_the_first_run_to_what_is_new(cli: Cli) -> None:
     """Results stand on stdout, what is said about them on stderr."""
     assert cli("saved", "add", "weeds", "kelp").err == (
-        "saved as weeds; run it with: litstore saved run NAME\n"
+        "saved as weeds; run it with: litstore saved run weeds\n"
     )
     first = cli("saved", "run", "weeds")
     assert first.out.splitlines() == [

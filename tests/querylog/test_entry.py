@@ -395,7 +395,7 @@ def test_a_failed_search_has_its_filters(store):
 
 def test_redaction_holds_for_what_is_spilled(store, monkeypatch):
     """The file beside the store gets no words either, nor anything while the log is off."""
-    monkeypatch.setattr("litstore.querylog.record.BUSY_WAIT_S", 0.01)
+    monkeypatch.setattr("litstore.querylog.record.LOCK_WAIT_S", 0.01)
     spilled = Path(f"{store.path}-querylog.jsonl")
     store.query_log.redact(on=True)
     other = sqlite3.connect(store.path, isolation_level=None)

@@ -1,6 +1,5 @@
 """Each search leaves one true row in the log, and the log never gets in a search's way."""
 
-import dataclasses
 import json
 import math
 import os
@@ -14,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import litstore
 from litstore import Paper, RetrievalClient, RetrievalConfig
@@ -26,7 +26,7 @@ from litstore.errors import (
     StoreLockedError,
 )
 from litstore.querylog.entries import KEPT_HITS, digest, new_query_id
-from litstore.querylog.record import BUSY_WAIT_S, QueryLog
+from litstore.querylog.record import LOCK_WAIT_S, QueryLog
 from litstore.text import ANALYZERS, tokenise
 
 N_PAPERS = 30
@@ -89,7 +89,7 @@ def locked(path, monkeypatch):
 
     The log waits for it for a hundredth of a second only.
     """
-    monkeypatch.setattr("litstore.querylog.record.BUSY_WAIT_S", 0.01)
+    monkeypatch.setattr("litstore.querylog.record.LOCK_WAIT_S", 0.01)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
 
@@ -113,7 +113,7 @@ def test_a_row_holds_what_the_result_says(store):
     after = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     logged, hits = store.query_log.find(result.query_id)
     assert before <= logged.at <= after
-    assert logged == dataclasses.replace(
+    assert logged == structs.replace(
         logged,
         query_id=result.query_id,
         client="web",
@@ -180,7 +180,7 @@ def test_hits_are_the_first_twenty_whatever_the_limit(store, limit):
         )
         for ranked in whole[:KEPT_HITS]
     ]
-    assert expected == [dataclasses.astuple(hit)[:-1] for hit in hits]
+    assert expected == [structs.astuple(hit)[:-1] for hit in hits]
 
 
 @pytest.mark.parametrize(
@@ -423,11 +423,11 @@ def test_a_store_in_memory_is_logged():
 
 def test_a_locked_store_is_searched_all_the_same(path, store, locked, monkeypatch):
     """While another process writes, a search waits a quarter second at most for its log."""
-    monkeypatch.setattr("litstore.querylog.record.BUSY_WAIT_S", BUSY_WAIT_S)
+    monkeypatch.setattr("litstore.querylog.record.LOCK_WAIT_S", LOCK_WAIT_S)
     client = RetrievalClient(store)
     start = time.monotonic()
     result = client.search("sparse")
-    assert BUSY_WAIT_S <= time.monotonic() - start < 3
+    assert LOCK_WAIT_S <= time.monotonic() - start < 3
     assert result.hit_count > 0
     assert result.query_id is not None
     entry = json.loads(spill_of(path).read_text())
@@ -435,6 +435,44 @@ def test_a_locked_store_is_searched_all_the_same(path, store, locked, monkeypatc
     assert len(entry["hits"]) == min(result.hit_count, KEPT_HITS)
     assert store.query_log.dropped == 0
     assert n_logged(store) == 0
+
+
+@pytest.mark.parametrize("change", ["settings", "papers", "off"])
+def test_what_others_write_during_a_search_does_not_keep_it_from_the_log(
+    path, store, monkeypatch, change
+):
+    """An entry cannot be added to the snapshot of the search then: it is written to the newest."""
+    real = litstore.retrieval.entry.with_seeds
+
+    def meanwhile(*arguments):
+        with litstore.open(path) as other:
+            if change == "papers":
+                other.load([Paper("late", "arrived during the search")])
+            other.query_log.switch(on=change != "off")
+        return real(*arguments)
+
+    monkeypatch.setattr("litstore.retrieval.entry.with_seeds", meanwhile)
+    result = RetrievalClient(store).search("sparse")
+    monkeypatch.undo()
+    found = store.query_log.find(result.query_id or "")
+    if change == "off":
+        assert (result.query_id, found) == (None, None)
+    else:
+        assert found is not None
+        assert found[0].generation == result.generation == 1
+    assert store.query_log.waiting() == 0
+    assert store.query_log.n_dropped() == 0
+
+
+def test_a_logged_search_keeps_the_pages_that_it_has_read(store):
+    """Its entry is no foreign write, after which SQLite would read every page again."""
+    client = RetrievalClient(store)
+    with store.database.read() as connection:
+        raw = connection.connection.driver_connection
+    before = raw.execute("PRAGMA data_version").fetchone()
+    assert client.search("sparse").query_id
+    assert raw.execute("PRAGMA data_version").fetchone() == before
+    assert raw.in_transaction is False
 
 
 def test_what_was_spilled_is_taken_in_once(path, store, locked):

@@ -1,5 +1,7 @@
 """Series: which searches share a row, what a row says, and that a plot shows all of it."""
 
+import io
+import math
 import random
 import re
 from datetime import UTC, datetime, timedelta
@@ -192,7 +194,11 @@ def test_a_picture_of_each_kind(store, tmp_path, ending, theme):
     assert drawn.startswith(starts[ending])
     if ending == "html":
         text = drawn.decode()
-        assert text.count("<svg") == 2
+        assert text.count("<svg") == 1
+        for inks in plots._INK.values():
+            # Named once each, where the page says what they are; the picture has the names.
+            assert [text.count(colour) for colour in inks.values()] == [1] * 4
+        assert text.count("prefers-color-scheme: dark") == 1
         assert "<b>$x_1$" not in text
         links = re.findall(r'(?:src|href)="(?!#)([^"]*)"', text)
         assert links == []
@@ -200,15 +206,11 @@ def test_a_picture_of_each_kind(store, tmp_path, ending, theme):
         assert len(ids) == len(set(ids))
 
 
-def texts_of(series, title="Query log"):
-    """The extents of every text of the picture, and the size of the picture."""
-    with plots._matplotlib(plots._INK["light"]):
-        figure = plots._figure(series, title, plots._INK["light"])
-        renderer = figure.canvas.get_renderer()
-        return (
-            [(t.get_text(), t.get_window_extent(renderer)) for t in figure.texts],
-            figure.bbox,
-        )
+def texts_of(series, title="Query log", form="png"):
+    """Every text of the picture with its place, and the picture."""
+    with plots._matplotlib():
+        paper = plots._paper(series, title, plots._INK["light"], form)
+    return paper.texts, paper
 
 
 def many_events(series, n):
@@ -225,19 +227,45 @@ def many_events(series, n):
 
 @pytest.mark.parametrize("by", ["hour", "day", "week", "search"])
 @pytest.mark.parametrize("n", [0, 1, 3, 40, 400])
-def test_no_label_overlaps_another_or_is_cut(store, by, n):
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_no_label_overlaps_another_or_is_cut(store, by, n, form):
     """Whatever the number of events and the length of names."""
     series = many_events(store.query_log.series(by), n)
-    texts, paper = texts_of(series, "A long title " * 40)
-    for text, box in texts:
-        assert paper.x0 <= box.x0 and box.x1 <= paper.x1, text
-        assert paper.y0 <= box.y0 and box.y1 <= paper.y1, text
-    for number, (text, box) in enumerate(texts):
-        for other, place in texts[number + 1 :]:
-            apart = (
-                box.x1 <= place.x0 or place.x1 <= box.x0 or box.y1 <= place.y0 or place.y1 <= box.y0
-            )
-            assert apart, (text, other)
+    texts, paper = texts_of(series, "A long title " * 40, form)
+    for text in texts:
+        assert 0 <= text.left < text.right <= paper.width, text
+        assert 0 <= text.top < text.baseline < text.bottom <= paper.height, text
+    for number, one in enumerate(texts):
+        for other in texts[number + 1 :]:
+            beside = one.right <= other.left or other.right <= one.left
+            assert beside or one.bottom <= other.top or other.bottom <= one.top, (one, other)
+
+
+def test_text_is_where_it_is_said_to_be(store):
+    """What is drawn inside the place of a text is that text: its ink, and nothing beyond it."""
+    from PIL import Image
+
+    with plots._matplotlib():
+        paper = plots.Paper(400, 120, plots._INK["light"])
+        paper.text(40, 60, "Qg\u00c4 0.25", size=13, align="left")
+        (placed,) = paper.texts
+        drawn = paper.drawn()
+    dark = np.asarray(Image.open(io.BytesIO(drawn)).convert("L")) < 128
+    ys, xs = np.nonzero(dark)
+    assert placed.left - 1 <= xs.min() <= placed.left + 4
+    assert placed.right - 4 <= xs.max() <= placed.right + 1
+    assert placed.top - 3 <= ys.min() < placed.baseline < ys.max() <= placed.bottom + 1
+
+
+def test_each_mark_of_an_svg_is_a_dot(tmp_path, store):
+    """As many dots as points, in the line's colour; a gap is none."""
+    with plots._matplotlib():
+        paper = plots.Paper(400, 120, plots._INK["light"], "svg")
+        points = [10.0, math.nan, *(20.0 + n / 4 for n in range(300))]
+        paper.line(points, points, "#0072B2", width=1.0, marker=3.0)
+        drawn = paper.drawn().decode()
+    (dots,) = re.findall(r'd="([^"]*)"[^>]*stroke: #0072b2[^>]*linecap: round', drawn)
+    assert dots.split().count("M") == dots.split().count("L") == 301
 
 
 def test_one_point_has_room(path):
@@ -246,7 +274,7 @@ def test_one_point_has_room(path):
         series = store.query_log.series(until=START + timedelta(hours=12))
         assert len(series) == 1
         texts, _ = texts_of(series)
-    assert any(text.startswith("3 searches, 2026-01-01 (UTC)") for text, _ in texts)
+    assert any(text.text.startswith("3 searches, 2026-01-01 (UTC)") for text in texts)
 
 
 def test_lines_break_where_the_corpus_changes(store):
@@ -298,6 +326,6 @@ def test_two_configurations_are_compared(path, tmp_path, capsys):
      ["--out", "/no/such/folder/plot.png"]],
 )  # fmt: skip
 def test_what_cannot_be_drawn(path, capsys, arguments):
-    """It is told in one line, as a usage error."""
-    assert run(["plot", "--db", path, *arguments]) == 2
+    """It is told in one line: as a usage error, or that nothing was found."""
+    assert run(["plot", "--db", path, *arguments]) == (3 if "--query" in arguments else 2)
     assert capsys.readouterr().err.count("\n") == 1

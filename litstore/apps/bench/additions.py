@@ -44,7 +44,7 @@ class Change:
 
 def measure(engine: Engine, corpus: Corpus, folder: Path) -> list[Change]:
     """Time changes of a copy of the store in `folder`; UnavailableError if that fails."""
-    with _copy(folder / "papers.db") as copy:
+    with copied(folder / "papers.db") as copy:
         done = subprocess.run(  # noqa: S603  (our own module)
             [sys.executable, "-m", __name__, str(copy), str(corpus.papers)],
             env=worker.environment(engine), capture_output=True, text=True, check=False,
@@ -56,7 +56,8 @@ def measure(engine: Engine, corpus: Corpus, folder: Path) -> list[Change]:
 
 
 @contextmanager
-def _copy(path: Path) -> Iterator[Path]:
+def copied(path: Path) -> Iterator[Path]:
+    """A copy of a store for as long as the block runs, beside it."""
     copy = path.with_name("changing.db")
     try:
         shutil.copyfile(path, copy)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from litstore.apps.bench import additions, build, fresh, measure, prepared
+from litstore.apps.bench import additions, build, fresh, logcost, measure, prepared
 from litstore.apps.bench.engines import BASE, TWO_PASS, Engine, UnavailableError, table
 from litstore.apps.bench.prepared import Corpus
 from litstore.errors import ConfigError
@@ -33,8 +33,8 @@ class Options:
     """What to measure.
 
     engines: names of engines. ks: how many papers a search returns. seed: of queries and of the
-    bootstrap. fresh: whether first queries and changes are timed. rebuild: build also what is
-    there.
+    bootstrap. fresh: whether first queries and changes are timed. logging: whether what logging
+    costs is. rebuild: build also what is there.
     """
 
     engines: tuple[str, ...]
@@ -42,6 +42,7 @@ class Options:
     ks: tuple[int, ...] = (10,)
     seed: int = 1
     fresh: bool = True
+    logging: bool = True
     rebuild: bool = False
 
 
@@ -84,6 +85,7 @@ def run(corpus: Corpus, options: Options, listener: Listener) -> dict[str, Any]:
         ]  # fmt: skip
     first = _first_queries(engines, corpus, queries, listener, skipped) if options.fresh else []
     changes = _changes(corpus, listener, skipped) if options.fresh else []
+    logging = _logging(corpus, queries, listener, skipped) if options.logging else []
     return {
         "corpus": corpus.facts(),
         "n_queries": len(queries),
@@ -92,6 +94,7 @@ def run(corpus: Corpus, options: Options, listener: Listener) -> dict[str, Any]:
         "indexes": indexes,
         "first_queries": first,
         "changes": changes,
+        "logging": logging,
         "skipped": [{"engine": name, "reason": reason} for name, reason in skipped.items()],
     }  # fmt: skip
 
@@ -162,6 +165,18 @@ def _changes(corpus: Corpus, listener: Listener, skipped: dict[str, str]) -> lis
     with _skipping(engine, listener, skipped):
         found = additions.measure(engine, corpus, build.folder_of(engine, corpus))
         rows.extend(asdict(change) for change in found)
+    return rows
+
+
+def _logging(
+    corpus: Corpus, queries: Sequence[str], listener: Listener, skipped: dict[str, str]
+) -> list[dict[str, Any]]:
+    listener.tell("timing searches of a copy of the store with the log on and off")
+    engine = table()[BASE]
+    rows: list[dict[str, Any]] = []
+    with _skipping(engine, listener, skipped):
+        found = logcost.measure(engine, queries, build.folder_of(engine, corpus))
+        rows.extend(asdict(cost) for cost in found)
     return rows
 
 

@@ -3,10 +3,10 @@
 Results go to stdout, everything else to stderr; `--json` prints one versioned envelope. Exit codes:
 
 0 ok; 1 failure; 2 usage; 3 nothing found (an unknown id or term, `--fail-on-empty`, nothing to
-replay); 4 partial (some records failed, the rest is done); 5 try later (rate limit, budget); 6 the
-store is locked, damaged, not a store, or of a newer schema; 7 a check did not hold (`verify`,
-`doctor`, `replay`, a gate of `eval`); 130 interrupted (129, 143: `inspect` was ended by SIGHUP,
-SIGTERM); 141 who read the output has closed it (`| head`).
+replay or to plot); 4 partial (some records failed, the rest is done); 5 try later (rate limit,
+budget); 6 the store is locked, damaged, not a store, or of a newer schema; 7 a check did not hold
+(`verify`, `doctor`, `check`, `replay`, a gate of `eval`); 130 interrupted (129, 143: `inspect` was
+ended by SIGHUP, SIGTERM); 141 who read the output has closed it (`| head`).
 """
 
 from __future__ import annotations

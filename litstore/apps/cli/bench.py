@@ -21,7 +21,7 @@ from litstore.fields import counted
 
 DEFAULT_PAPERS = 100_000
 LEAST_PAPERS = 100
-_TEXT_COLUMNS = {"engine", "index", "change", "version", "made_by", "what"}
+_TEXT_COLUMNS = {"engine", "index", "change", "clock", "version", "made_by", "what"}
 
 
 def _names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[str] | None:
@@ -105,12 +105,18 @@ def _sizes(_ctx: click.Context, _param: click.Parameter, value: str | None) -> l
     show_default=True,
     help="Also time the first query of a process, and changes to the store.",
 )
+@click.option(
+    "--logging/--no-logging",
+    default=True,
+    show_default=True,
+    help="Also time searches with the log on and off.",
+)
 @click.option("--rebuild", is_flag=True, help="Build indexes anew that are kept from before.")
 @json_option
 def bench(
     papers: int | None, file: Path | None, sweep: list[int], queries: int, ks: tuple[int, ...],
     seed: int, work: Path | None, engines: list[str] | None, two_pass: bool, fresh: bool,
-    rebuild: bool, as_json: bool,
+    logging: bool, rebuild: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Measure searches of this store and of other engines on the same papers.
 
@@ -125,7 +131,7 @@ def bench(
     if sum(given is not None for given in (papers, file, sweep or None)) > 1:
         raise ConfigError("give one of --papers, --corpus and --sweep")
     names = suite.chosen(engines, two_pass=two_pass)
-    options = suite.Options(names, queries, tuple(dict.fromkeys(ks)), seed, fresh, rebuild)
+    options = suite.Options(names, queries, tuple(dict.fromkeys(ks)), seed, fresh, logging, rebuild)
     folder = work or platformdirs.user_cache_path("litstore", appauthor=False) / "bench"
     _require_writable(folder)
     where = machine.describe()
@@ -204,6 +210,9 @@ def _print_result(result: dict[str, Any]) -> None:
     if result["changes"]:
         say("changes to the store (ms)")
         _print_table(report.changes(result["changes"]))
+    if result["logging"]:
+        say("what logging costs a search (ms)")
+        _print_table(report.logging(result["logging"]))
     for row in result["skipped"]:
         say(printable(f"not measured: {row['engine']}: {row['reason']}"))
     remarks = {row["engine"]: row["remark"] for row in result["searches"]}

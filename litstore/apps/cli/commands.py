@@ -54,6 +54,7 @@ HOMES: Final = {
 _CODES: Final[dict[type[errors.LitstoreError], int]] = {
     errors.UnknownPaperError: NOT_FOUND,
     errors.UnknownQueryError: NOT_FOUND,
+    errors.NothingLoggedError: NOT_FOUND,
     errors.UnknownSavedSearchError: NOT_FOUND,
     errors.ConfigError: USAGE,
     errors.QueryError: USAGE,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 import platformdirs
+from msgspec import structs
 
 import litstore
 from litstore.apps.cli.commands import OK, json_option
@@ -39,7 +39,7 @@ def demo(db: str | None, as_json: bool) -> int:
         logged = store.query_log.latest(5)
     if as_json:
         envelope("demo", [hit_as_dict(hit) for hit in result.ranked], query=QUERY, db=str(path),
-                 logged=[asdict(entry) for entry in logged])  # fmt: skip
+                 logged=[structs.asdict(entry) for entry in logged])  # fmt: skip
         return OK
     note(f"{counted(report.read, 'paper')}: {report.new} new, {report.unchanged} unchanged")
     say(f'search "{QUERY}", {TOP_K} seeds')

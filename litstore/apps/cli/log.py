@@ -7,17 +7,26 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
 from typing import Any, TextIO
 
 import click
+from msgspec import structs
 
 import litstore
 from litstore import clock
 from litstore.apps.cli.commands import OK, db_option, json_option
-from litstore.apps.cli.output import csv_cell, envelope, note, printable, say, table
+from litstore.apps.cli.output import (
+    brief_moment,
+    csv_cell,
+    envelope,
+    note,
+    printable,
+    say,
+    table,
+)
 from litstore.errors import ConfigError, OutputError, UnknownQueryError
 from litstore.fields import counted
 from litstore.querylog import LoggedHit, LoggedQuery
@@ -120,7 +129,7 @@ def list_(store: litstore.Store, as_json: bool, limit: int, which: dict[str, Any
 
 def _list(_store: litstore.Store, as_json: bool, entries: list[LoggedQuery]) -> None:
     if as_json:
-        envelope("log list", [asdict(entry) for entry in entries])
+        envelope("log list", [structs.asdict(entry) for entry in entries])
     else:
         print_entries(entries)
 
@@ -135,13 +144,15 @@ def print_entries(entries: list[LoggedQuery]) -> None:
         ),
         [
             (
-                e.query_id, e.at, e.status, e.hit_count, e.top_score, e.average_score,
+                e.query_id, brief_moment(e.at), e.status, e.hit_count, e.top_score, e.average_score,
                 e.top_bm25, f"{e.wall_time_ms:.1f}", *([e.filters] if filtered else []), e.query,
             )
             for e in entries
         ],
         right="hits top average top_bm25 ms",
         flexible="filters" if filtered else "",
+        # What people look for is the query; the rest is in `log show`, and wherever there is room.
+        spare="average top_bm25 top status ms at",
     )  # fmt: skip
 
 
@@ -159,9 +170,14 @@ def show(store: litstore.Store, as_json: bool, query_id: str) -> None:
     entry, hits = found
     profile = {c.fingerprint: c.profile for c in store.query_log.configs()}.get(entry.config)
     if as_json:
-        envelope("log show", [asdict(hit) for hit in hits], logged=asdict(entry), profile=profile)
+        envelope(
+            "log show",
+            [structs.asdict(hit) for hit in hits],
+            logged=structs.asdict(entry),
+            profile=profile,
+        )
         return
-    for name, value in {**asdict(entry), "profile": profile}.items():
+    for name, value in {**structs.asdict(entry), "profile": profile}.items():
         if value is not None:
             say(f"{name:<20}{printable(value)}")
     say()
@@ -218,7 +234,7 @@ def _written(out: str, write: Callable[[TextIO], int]) -> int:
 def _write_jsonl(stream: TextIO, found: Any) -> int:
     count = 0
     for entry, ranked in found:
-        row = {**asdict(entry), "hits": [asdict(hit) for hit in ranked]}
+        row = {**structs.asdict(entry), "hits": [structs.asdict(hit) for hit in ranked]}
         stream.write(json.dumps(row, ensure_ascii=False) + "\n")
         count += 1
     return count
@@ -227,7 +243,7 @@ def _write_jsonl(stream: TextIO, found: Any) -> int:
 def _write_csv(stream: TextIO, found: Any, *, hits: bool) -> int:
     """Write the rows; a cell that a spreadsheet would take for a formula is defused."""
     writer = csv.writer(stream, lineterminator="\n")
-    names = [field.name for field in fields(LoggedHit if hits else LoggedQuery)]
+    names = (LoggedHit if hits else LoggedQuery).__struct_fields__
     writer.writerow(["query_id", *names] if hits else names)
     count = 0
     for entry, ranked in found:
@@ -246,15 +262,24 @@ def _write_csv(stream: TextIO, found: Any, *, hits: bool) -> int:
     help="A span such as 90d, 12h, 2w, or a date. [default: what the retention says]",
 )
 @click.option("--hits-only", is_flag=True, help="Keep the searches, and drop their papers.")
+@click.option("--yes", is_flag=True, help="Do not ask before everything is removed.")
 def prune(
-    store: litstore.Store, as_json: bool, older_than: str | None, hits_only: bool
-) -> None:  # fmt: skip
+    store: litstore.Store, as_json: bool, older_than: str | None, hits_only: bool, yes: bool
+) -> None:
     """Remove old searches from the log; the file's room is used again.
 
     \b
     Example:  litstore log prune --older-than 90d
+
+    Where that would leave nothing, you are asked on a terminal, and it needs --yes elsewhere.
     """
-    done = store.query_log.prune(older_than=moment(older_than, "--older-than"), hits_only=hits_only)
+    how = {"older_than": moment(older_than, "--older-than"), "hits_only": hits_only}
+    if not yes and store.query_log.leaves_nothing(**how):
+        what = "the papers of every search" if hits_only else "every search"
+        if not _confirmed(f"this removes {what} of the log"):
+            note("nothing was removed")
+            return
+    done = store.query_log.prune(**how)
     if as_json:
         envelope("log prune", [asdict(done)])
     else:
@@ -262,6 +287,13 @@ def prune(
             f"{counted(done.n_searches, 'search')} removed, and the papers of "
             f"{counted(done.n_lists, 'other')}"
         )
+
+
+def _confirmed(told: str) -> bool:
+    """Ask whether to go on; ConfigError where nobody can be asked."""
+    if not (sys.stdin and sys.stdin.isatty()):
+        raise ConfigError(f"{told}; if that is meant, add --yes")
+    return click.confirm(f"{told}; remove?", err=True)
 
 
 def _switch(store: litstore.Store, as_json: bool, *, on: bool) -> None:

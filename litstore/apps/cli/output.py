@@ -103,11 +103,13 @@ def table(
     *,
     right: str = "",
     flexible: str = "",
+    spare: str = "",
 ) -> None:
     """Print aligned columns; those named in `right` (a space between) are aligned right.
 
-    On a terminal the table keeps to its width: first the columns in `flexible` are narrowed, then
-    the last column is cut. Elsewhere nothing is cut.
+    On a terminal the table keeps to its width: columns in `spare` are left out, in that order,
+    until the last column has its width or LAST_WANTED; then those in `flexible` are narrowed, then
+    the last column is cut. Elsewhere nothing is left out or cut.
     """
     numeric = set(right.split())
     cells = [[_cell(value) for value in row] for row in rows]
@@ -116,6 +118,9 @@ def table(
     ]
     room = _room()
     if room is not None:
+        kept = _with_room(columns, widths, room, spare.split())
+        columns, widths = [columns[at] for at in kept], [widths[at] for at in kept]
+        cells = [[row[at] for at in kept] for row in cells]
         for name in flexible.split():
             at = columns.index(name)
             others = sum(widths[:-1]) - widths[at] + 2 * (len(columns) - 1) + _LAST_COLUMN
@@ -129,6 +134,20 @@ def table(
         say(_cut("  ".join([*parts, last]).rstrip(), room))
 
 
+def _with_room(
+    columns: Sequence[str], widths: Sequence[int], room: int, spare: Sequence[str]
+) -> list[int]:
+    """Which columns stay so that the last one has room."""
+    kept = list(range(len(columns)))
+    wanted = min(widths[-1], LAST_WANTED)
+    for name in spare:
+        if sum(widths[at] + 2 for at in kept[:-1]) + wanted <= room:
+            break
+        kept.remove(columns.index(name))
+    return kept
+
+
+LAST_WANTED: Final = 28
 _LAST_COLUMN: Final = 24
 _NARROWEST: Final = 10
 
@@ -136,6 +155,11 @@ _NARROWEST: Final = 10
 def _room() -> int | None:
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     return shutil.get_terminal_size().columns if is_terminal else None
+
+
+def brief_moment(text: str) -> str:
+    """A moment to the minute on a terminal, where room is scarce; whole elsewhere."""
+    return text if _room() is None else text[:16].replace("T", " ")
 
 
 def _cell(value: object) -> str:

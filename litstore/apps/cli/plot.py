@@ -66,7 +66,8 @@ def plot(
               litstore plot --compare 70d2bd26 05a7910b
 
     A colour is a configuration; a line ends where the corpus changes. Fingerprints are listed by
-    `litstore log configs`. Needs matplotlib: pip install 'litstore[plot]'.
+    `litstore log configs`. Where there is nothing to plot, the exit code is 3. Needs matplotlib:
+    pip install 'litstore[plot]'.
     """
     title = f"Searches for {query!r}" if query else "Query log"
     with litstore.open(db, create=False) as store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from typing import Any
 
@@ -60,7 +61,8 @@ def add(
     if as_json:
         envelope("saved add", [_search(made)])
     else:
-        note(f"saved as {printable(made.name)}; run it with: litstore saved run NAME")
+        called = printable(shlex.quote(made.name))
+        note(f"saved as {printable(made.name)}; run it with: litstore saved run {called}")
         asked = click.get_current_context().get_parameter_source("depth")
         if made.depth > config.depth and asked is not ParameterSource.DEFAULT:
             note(
