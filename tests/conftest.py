@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says more of what else the machine does than of the code.
+settings.register_profile("litstore", deadline=None)
+settings.load_profile("litstore")
 
 DATA = Path(
     os.environ.get("LITSTORE_TEST_DATA", Path(__file__).parent.parent.parent / "shared" / "data")

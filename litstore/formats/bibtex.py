@@ -16,7 +16,7 @@ from litstore.formats.bibtex_entries import Entry, entries
 from litstore.formats.bibtex_names import split_names
 from litstore.formats.dates import Date, month_of
 from litstore.formats.names import Name
-from litstore.formats.record import Draft, Record, page_range, text_list
+from litstore.formats.record import Draft, Record, joined_title, page_range, text_list
 from litstore.identifiers import detect, find_doi
 
 NAME: Final = "bibtex"
@@ -59,6 +59,10 @@ _NOT_INHERITED: Final = frozenset(
      "xref", "xdata", "isbn", "note", "file", "ids", "entryset", "shorttitle", "eprint", "annote")
 )  # fmt: skip
 _ARXIV: Final = re.compile(r"([0-9]{4}\.[0-9]{4,5}|[a-z-]+/[0-9]{7})")
+_TILDE: Final = re.compile(
+    r"(?P<open>\{)?(?:\$\\sim\$|\\textasciitilde(?:\{\}|\s)?|\\~(?:\{\})?)(?(open)\})"
+)
+"""The many ways to a "~" in an address, alone or in braces of its own."""
 _URL: Final = re.compile(r"(?:https?|ftp)://[^\s{}\\|]+")
 
 
@@ -132,7 +136,7 @@ def _record(entry: Entry) -> Record:
     get = _Fields(entry)
     draft = Draft()
     draft.type = TYPES.get(entry.kind, "document")
-    draft.title = _joined_title(get.text("title"), get.text("subtitle"))
+    draft.title = joined_title(get.text("title"), get.text("subtitle"))
     draft.abstract = markup.paragraphs(_parbreaks(get.raw("abstract")))
     draft.names = _names(get, draft, "author")
     draft.editors = _names(get, Draft(), "editor")
@@ -166,21 +170,15 @@ class _Fields:
         """Of an address or identifier: only what people escape by habit is undone."""
         value = self.raw(*names).strip("{}").strip()
         value = re.sub(r"^\\url\s*\{?", "", value).strip("{} ")
+        value = _TILDE.sub("~", value)
         for escaped, char in ((r"{\_}", "_"), (r"\textunderscore", "_"), (r"{\%}", "%")):
             value = value.replace(escaped, char)
-        return re.sub(r"\\([_%&#~$])", r"\1", value).replace("{$\\sim$}", "~")
+        return re.sub(r"\\([_%&#$])", r"\1", value)
 
     def all(self, name: str) -> list[str]:
         """Every value of a field that may stand twice."""
         values = [self.entry.fields.get(name, ""), *self.entry.repeated.get(name, [])]
         return [value for value in values if value.strip()]
-
-
-def _joined_title(title: str, subtitle: str) -> str:
-    if not subtitle:
-        return title
-    joint = " " if title.endswith((":", "?", "!", ".")) else ": "
-    return f"{title}{joint}{subtitle}" if title else subtitle
 
 
 def _parbreaks(value: str) -> str:
@@ -216,8 +214,8 @@ def _date(get: _Fields) -> Date | None:
 
 
 def _venue(get: _Fields, draft: Draft) -> None:
-    journal = _joined_title(get.text("journal", "journaltitle"), get.text("journalsubtitle"))
-    book = _joined_title(get.text("booktitle"), get.text("booksubtitle"))
+    journal = joined_title(get.text("journal", "journaltitle"), get.text("journalsubtitle"))
+    book = joined_title(get.text("booktitle"), get.text("booksubtitle"))
     if draft.type in ("book", "thesis", "report") and not journal:
         draft.venue = ""
         if draft.type == "book" and not draft.title:

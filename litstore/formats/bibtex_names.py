@@ -120,7 +120,8 @@ def _is_one_group(source: str) -> bool:
 
 
 def _words(source: str) -> list[str]:
-    return _outside_braces(source.replace("~", " "), re.compile(r"\s|[{}]"))
+    # A "~" behind a backslash is no tie, but the accent of what follows.
+    return _outside_braces(re.sub(r"(?<!\\)~", " ", source), re.compile(r"\s|[{}]"))
 
 
 def _is_lower(word: str) -> bool:

@@ -15,6 +15,7 @@ from litstore.formats.record import (
     as_list,
     as_mapping,
     as_text,
+    joined_title,
     page_range,
     text_list,
 )
@@ -84,9 +85,7 @@ def _first(item: Mapping[str, Any], key: str) -> str:
 
 def _title(item: Mapping[str, Any]) -> str:
     title, subtitle = _first(item, "title"), _first(item, "subtitle")
-    if subtitle and subtitle.lower() not in title.lower():
-        title = f"{title}: {subtitle}" if title else subtitle
-    return title
+    return title if subtitle.lower() in title.lower() else joined_title(title, subtitle)
 
 
 def _names(value: object) -> list[Name]:

@@ -21,6 +21,8 @@ _ACCENTS: Final = {
     "ddot": "\u0308", "acute": "\u0301", "grave": "\u0300", "check": "\u030c", "breve": "\u0306",
     "overline": "\u0305", "widehat": "\u0302", "widetilde": "\u0303",
 }  # fmt: skip
+_ALONE: Final = frozenset("~^`")
+"""Accents that are signs too, where they stand over nothing."""
 _GREEK_NAMES: Final = words(
     """
     alpha beta gamma delta epsilon zeta eta theta iota kappa mu nu xi pi rho sigma tau upsilon phi
@@ -190,7 +192,7 @@ class _Reader:
             self.in_math = sign in "(["
             return ""
         if name in _ACCENTS:
-            return self._accented(_ACCENTS[name], depth)
+            return self._accented(name, depth)
         if name in _SYMBOLS:
             self._skip_empty_group()
             return _SYMBOLS[name]
@@ -218,12 +220,13 @@ class _Reader:
             return _scripted(first, _SUBSCRIPT)
         return first
 
-    def _accented(self, accent: str, depth: int) -> str:
+    def _accented(self, name: str, depth: int) -> str:
         base = self._argument(depth)
-        if not base:
-            return ""
+        if not base.strip():
+            # So people write the sign itself.
+            return name if name in _ALONE else base
         base = {"ı": "i", "ȷ": "j"}.get(base[0], base[0]) + base[1:]
-        return unicodedata.normalize("NFC", base[0] + accent) + base[1:]
+        return unicodedata.normalize("NFC", base[0] + _ACCENTS[name]) + base[1:]
 
     def _script(self, mark: str, depth: int) -> str:
         table = _SUPERSCRIPT if mark == "^" else _SUBSCRIPT

@@ -205,6 +205,14 @@ def text_list(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, map(line, values))))
 
 
+def joined_title(title: str, subtitle: str) -> str:
+    """Return a title with its subtitle, and one mark between them."""
+    if not title or not subtitle:
+        return title or subtitle
+    joint = " " if title.endswith((":", "?", "!", ".")) else ": "
+    return f"{title}{joint}{subtitle}"
+
+
 def page_range(first: str, last: str = "") -> str:
     """Return pages as first-last; a range in one text, whatever its dash, keeps both ends."""
     first = re.sub(r"\s*(?:[-‐-―−]+)\s*", "-", line(first)).strip("-")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from litstore.errors import RecordError
 from litstore.formats.dates import Date
 from litstore.formats.names import Name
-from litstore.formats.record import Draft, Record, page_range, text_list
+from litstore.formats.record import Draft, Record, joined_title, page_range, text_list
 from litstore.formats.xml_records import Piece, find_text, records, text_of
 
 if TYPE_CHECKING:
@@ -49,9 +49,7 @@ def _record(piece: Piece) -> Record:
     if message := find_text(root, "error"):
         raise RecordError(f"Crossref answered with an error: {message}")
     item, draft = _item(root)
-    draft.title = find_text(item, "titles/title")
-    if subtitle := find_text(item, "titles/subtitle"):
-        draft.title = f"{draft.title}: {subtitle}"
+    draft.title = joined_title(find_text(item, "titles/title"), find_text(item, "titles/subtitle"))
     for person in item.findall("contributors/*"):
         _person(person, draft)
     draft.abstract = "\n".join(text_of(part) for part in item.findall("abstract") if text_of(part))

@@ -142,6 +142,7 @@ def test_a_name_survives_csl(text: str) -> None:
         (r"G{\"{o}}del", "Gödel"), ("``quoted''", "“quoted”"), (r"\textsuperscript{2}", "²"),
         (r"x_i", "x_i"), (r"\unknown{kept}", "kept"), (r"\v{S}koda \o re", "Škoda øre"),
         ("~", "\u00a0"), ("{", ""), ("\\", "\\"), (r"\'", ""), (r"$10^{-3}$", "10⁻³"),
+        (r"a \~{}b, \^{} and \~", "a ~b, ^ and ~"), (r"\~{n}\~o", "ñõ"),
     ],
 )  # fmt: skip
 def test_latex_becomes_text(source: str, text: str) -> None:

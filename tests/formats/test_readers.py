@@ -353,6 +353,33 @@ def test_entries_inherit_from_the_entry_they_name(tmp_path: Path) -> None:
     assert parent.paper.title == "Proc of X"
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        r"\~{}ann", r"{\~{}}ann", r"{\~}ann", r"\~ann", r"\textasciitilde{}ann", "~ann",
+        r"{\textasciitilde}ann", r"\textasciitilde ann", r"$\sim$ann", r"{$\sim$}ann",
+    ],
+)  # fmt: skip
+def test_the_tilde_of_an_address(tmp_path: Path, written: str) -> None:
+    """What stands behind it is not lost; in a name the sign is an accent."""
+    bib = r"@misc{a, title={T}, author={\~No, A}, url={http://x.org/HERE/b_c}}"
+    (found,) = read(tmp_path, bib.replace("HERE", written))
+    assert found.paper.url == "http://x.org/~ann/b_c"
+    assert found.paper.authors == ["A Ño"]
+
+
+def test_a_title_and_its_subtitle_have_one_mark_between_them(tmp_path: Path) -> None:
+    """Whichever of the two the record has."""
+    bib = "@book{a, title={One:}, subtitle={two}}\n@book{b, title={Why?}, subtitle={two}}\n"
+    bib += "@book{c, title={One}, subtitle={two}}\n@book{d, subtitle={two}}"
+    assert [r.paper.title for r in read(tmp_path, bib)] == [
+        "One: two",
+        "Why? two",
+        "One: two",
+        "two",
+    ]
+
+
 def test_litstores_own_json_keeps_its_ids(tmp_path: Path) -> None:
     """One a line, as a list, over several lines; the record says that the id is its own."""
     own = {"id": "p1", "title": "T", "authors": ["A"], "references": ["p2"]}
