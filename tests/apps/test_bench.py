@@ -432,7 +432,7 @@ class TestLogCost:
         assert cpu["off_ms"] > 0
         table = report.logging(result["logging"])
         assert [row[0] for row in table[1]] == ["cpu", "wall"]
-        stores = list(small.folder.rglob("*.db"))
+        stores = list((small.folder / "indexes" / "litstore").rglob("*.db"))
         assert [store.name for store in stores] == ["papers.db"]
         with litstore.open(stores[0]) as store:
             assert store.stats().n_queries == 0
