@@ -157,14 +157,19 @@ def marks(words: tuple[str, ...]) -> frozenset[str]:
 
 
 def is_preprint(paper: Paper) -> bool:
-    """Whether a record is of a preprint: by its DOI; without one by where it stands.
+    """Whether a record is of a preprint: it says so, or by its DOI; without one by where it stands.
 
     An arXiv number alone makes none, since published papers have one too: a preprint has no
     journal, or a journal that is a preprint server.
     """
+    if paper.type == "article" and str(paper.extra.get("genre")).lower() == "preprint":
+        return True
     if doi := paper.identifiers.get("doi"):
         return ids.is_preprint_doi(doi)
     if paper.type == "preprint" or ids.names_preprint_server(paper.venue or ""):
+        return True
+    publisher = str(paper.extra.get("publisher", ""))
+    if paper.type == "article" and not paper.venue and ids.names_preprint_server(publisher):
         return True
     return "arxiv" in paper.identifiers and not stands_in_journal(paper)
 

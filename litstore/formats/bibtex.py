@@ -43,6 +43,16 @@ _GENRES: Final = {
     "phdthesis": "PhD thesis", "mastersthesis": "Master's thesis",
     "bachelorthesis": "Bachelor's thesis",
 }  # fmt: skip
+_TYPE_KEYS: Final = {
+    **_GENRES, "mathesis": "Master's thesis", "bathesis": "Bachelor's thesis",
+    "candthesis": "Candidate thesis", "techreport": "Technical report",
+    "resreport": "Research report", "patent": "Patent", "patentus": "U.S. Patent",
+    "patenteu": "European Patent", "patentde": "German Patent", "patentfr": "French Patent",
+    "patentuk": "British Patent", "patreq": "Patent request", "patrequs": "U.S. patent request",
+    "patreqeu": "European patent request", "patreqde": "German patent request",
+    "patreqfr": "French patent request", "patrequk": "British patent request",
+}  # fmt: skip
+"""Keys that BibLaTeX has for the field type, in words."""
 _START: Final = re.compile(r"(?:^|[}\s])@[ \t]*[A-Za-z]+\s*[{(]", re.MULTILINE)
 _COMMON: Final = re.compile(
     r"@[ \t]*(?:article|book|in\w+|misc|proceedings|conference|comment|string|preamble|techreport"
@@ -276,7 +286,8 @@ def _details(get: _Fields, draft: Draft) -> None:
     draft.put("place", get.text("address", "location"))
     draft.put_edition(get.text("edition"))
     draft.put("language", get.text("language", "langid"))
-    draft.put("genre", get.text("type") or _GENRES.get(get.entry.kind, ""))
+    genre = get.text("type")
+    draft.put("genre", _TYPE_KEYS.get(genre, genre) or _GENRES.get(get.entry.kind, ""))
     for name in ("note", "addendum"):
         draft.put_note(markup.paragraphs(_parbreaks(get.raw(name))).split("\n"))
     words = [latex.to_text(value) for value in [*get.all("keywords"), *get.all("keyword")]]

@@ -51,6 +51,8 @@ def record(item: Mapping[str, Any], raw: str, line: int) -> Record:
     """Return the record of one work; RecordError if it has nothing to know a work by."""
     draft = Draft()
     draft.type = TYPES.get(as_text(item.get("type")), "document")
+    if as_text(item.get("subtype")) == "preprint":
+        draft.put("genre", "Preprint")
     draft.title = _title(item)
     draft.abstract = markup.paragraphs(as_text(item.get("abstract")))
     draft.names = _names(item.get("author"))

@@ -17,7 +17,7 @@ _GROUP: Final = re.compile(
     r"\b(?:group|consorti(?:um|a)|collaborat(?:ion|ors|ive)|committee|society|association"
     r"|organi[sz]ation|network|investigators?|university|institutes?|team|initiative|council"
     r"|foundation|agency|department|ministry|federation|program(?:me)?|project|alliance"
-    r"|commission|task force|gmbh)\b",
+    r"|commission|task force|gmbh|authority|academy)\b",
     re.IGNORECASE,
 )
 _INITIALS: Final = re.compile(r"(?:[A-Z]\.?-?){1,3}")

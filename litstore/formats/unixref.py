@@ -49,6 +49,8 @@ def _record(piece: Piece) -> Record:
     if message := find_text(root, "error"):
         raise RecordError(f"Crossref answered with an error: {message}")
     item, draft = _item(root)
+    if item.tag == "posted_content" and item.get("type") == "preprint":
+        draft.put("genre", "Preprint")
     draft.title = joined_title(find_text(item, "titles/title"), find_text(item, "titles/subtitle"))
     for person in item.findall("contributors/*"):
         _person(person, draft)

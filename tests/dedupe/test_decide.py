@@ -211,3 +211,21 @@ def _of_record(record: dict[str, Any]) -> works.Work:
             extra={"pages": record.get("pages") or "", "volume": str(record.get("volume") or "")},
         )
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"type": "article", "extra": {"genre": "Preprint"}}, True),
+        ({"type": "article", "extra": {"publisher": "bioRxiv"}}, True),
+        ({"type": "article", "extra": {"publisher": "Elsevier"}}, False),
+        ({"type": "article-journal", "extra": {"genre": "Preprint"}}, False),
+        ({"type": "article", "venue": "Nature", "extra": {"publisher": "bioRxiv"}}, False),
+        ({"identifiers": {"doi": "10.12345/abc"}}, False),
+        ({"type": "article", "identifiers": {"doi": "10.12345/abc"}, "extra": {"genre": "preprint"}}, True),
+        ({"identifiers": {"arxiv": "1706.03762"}}, True),
+    ],
+)  # fmt: skip
+def test_what_makes_a_preprint(more: dict[str, Any], expected: bool) -> None:
+    """What it says of itself, its DOI, its server."""
+    assert works.is_preprint(Paper("a", "T", **more)) is expected

@@ -368,6 +368,14 @@ def test_the_tilde_of_an_address(tmp_path: Path, written: str) -> None:
     assert found.paper.authors == ["A Ño"]
 
 
+def test_the_type_of_biblatex_is_a_key_or_words(tmp_path: Path) -> None:
+    """Keys are told in words, as its styles print them."""
+    bib = "@thesis{a, title={T}, type={mathesis}}\n@patent{b, title={T}, type={patentus}}\n"
+    bib += "@report{c, title={T}, type={White paper}}"
+    found = [record.paper.extra["genre"] for record in read(tmp_path, bib)]
+    assert found == ["Master's thesis", "U.S. Patent", "White paper"]
+
+
 def test_a_title_and_its_subtitle_have_one_mark_between_them(tmp_path: Path) -> None:
     """Whichever of the two the record has."""
     bib = "@book{a, title={One:}, subtitle={two}}\n@book{b, title={Why?}, subtitle={two}}\n"

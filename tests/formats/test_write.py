@@ -307,6 +307,27 @@ class TestCitations:
         assert apa in apa_reference(entry)
         assert vancouver in vancouver_reference(entry)
 
+    def test_authors_that_are_not_named(self) -> None:
+        """The record says that there are others; so do the references, and BibTeX."""
+        entry = self.entry(extra={"authors_truncated": True})
+        assert apa_reference(entry).startswith("Bee, J.-P. M., et al. (2019).")
+        assert vancouver_reference(entry).startswith("Bee JP, et al. Herring")
+        for kind in ("bibtex", "biblatex"):
+            (again,) = read(written(kind, entry.paper))
+            assert again.authors == entry.paper.authors
+            assert again.extra["authors_truncated"] is True
+
+    def test_who_publishes_what_they_wrote_is_named_once(self) -> None:
+        """As APA has it."""
+        extra = {"publisher": "IPCC", "names": [{"literal": "IPCC"}]}
+        entry = self.entry(authors=["IPCC"], type="report", venue=None, extra=extra)
+        assert apa_reference(entry) == "IPCC. (2019). Herring swim deep."
+
+    def test_a_preprint_says_so(self) -> None:
+        """In Vancouver, behind the server."""
+        entry = self.entry(type="article", venue="bioRxiv", extra={"genre": "Preprint"})
+        assert "deep. bioRxiv [Preprint]. 2019." in vancouver_reference(entry)
+
     def test_groups_suffixes_and_what_is_missing(self) -> None:
         """A group stays whole; no author puts the title first; no year is n.d."""
         group = self.entry(authors=["The Herring Research Group"])
@@ -548,3 +569,20 @@ def test_a_paper_of_which_nothing_is_known_comes_back(kind: str, more: dict[str,
     (paper,) = read(written(kind, Paper(id="p 1", **more)))
     assert paper.year == more.get("year")
     assert paper.id == "p 1" or paper.extra["note"] == "No title; known as p 1"
+
+
+@pytest.mark.parametrize(
+    ("genre", "kind"),
+    [
+        ("PhD thesis", "phdthesis"), ("Master's thesis", "mastersthesis"),
+        ("Doctoral dissertation", "phdthesis"), ("MSc thesis", "mastersthesis"),
+        ("Diplomarbeit", "mastersthesis"), ("Mathematics thesis", "phdthesis"),
+    ],
+)  # fmt: skip
+def test_the_kind_of_a_thesis_comes_back(genre: str, kind: str) -> None:
+    """In the type of the entry, and in words where that does not tell."""
+    paper = Paper("a", "T", year=2001, type="thesis", extra={"genre": genre, "publisher": "MIT"})
+    assert written("bibtex", paper).startswith(f"@{kind}{{")
+    for name in ("bibtex", "biblatex"):
+        (again,) = read(written(name, paper))
+        assert (again.extra["genre"], again.extra["publisher"]) == (genre, "MIT")

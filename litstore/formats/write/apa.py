@@ -59,7 +59,8 @@ def apa_reference(entry: Entry) -> str:
     if not names and type_of(entry) not in PARTS:
         names = entry.editors
         label = f" ({'Eds.' if len(names) > 1 else 'Ed.'})"
-    head = [stopped(_names(names) + label), when, title] if names else [title, when]
+    more = bool(names) and entry.has_more_authors
+    head = [stopped(_names(names, more=more) + label), when, title] if names else [title, when]
     found = " ".join(filter(None, [*head, stopped(_source(entry)), link(entry)]))
     return unbroken(found)
 
@@ -134,8 +135,11 @@ def _school(entry: Entry) -> str:
     return entry.text("publisher") or entry.paper.venue or ""
 
 
-def _names(names: list[Name]) -> str:
+def _names(names: list[Name], *, more: bool = False) -> str:
+    """All names; more: there are others, whom the record does not name."""
     shown = [_name(name) for name in names]
+    if more:
+        return f"{', '.join(shown)}, et al."
     if len(shown) > _AUTHORS:
         return f"{', '.join(shown[: _AUTHORS - 1])}, … {shown[-1]}"
     if len(shown) == 1:
@@ -151,7 +155,7 @@ def _name(name: Name) -> str:
 
 def _source(entry: Entry) -> str:
     """Where it appeared: periodical, volume and pages; or the book it is in; or its publisher."""
-    kind, venue, publisher = type_of(entry), _venue(entry), entry.text("publisher")
+    kind, venue, publisher = type_of(entry), _venue(entry), _publisher(entry)
     pages = dashed(entry)
     if kind in PARTS and venue:
         by = ""
@@ -171,6 +175,13 @@ def _source(entry: Entry) -> str:
         filter(None, (venue, volume, pages or (f"Article {number}" if number else "")))
     )
     return where or publisher or ("arXiv" if entry.arxiv_alone else "")
+
+
+def _publisher(entry: Entry) -> str:
+    """The publisher, unless it is the author too."""
+    publisher = entry.text("publisher")
+    is_author = any(name.literal.casefold() == publisher.casefold() for name in entry.names)
+    return "" if is_author else publisher
 
 
 def _venue(entry: Entry) -> str:

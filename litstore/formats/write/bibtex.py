@@ -22,6 +22,8 @@ _BIBLATEX_TYPES: Final = {
     "dataset": "dataset", "software": "software", "patent": "patent", "periodical": "periodical",
     "entry-encyclopedia": "inreference", "standard": "standard",
 }  # fmt: skip
+_TOLD: Final = {"phdthesis": "PhD thesis", "mastersthesis": "Master's thesis"}
+"""What the type of an entry says of the kind of thesis."""
 _CAPITALS: Final = re.compile(r"\w*(?:[a-z0-9][A-Z]|[A-Z][A-Z0-9]|[A-Za-z][0-9])\w*")
 
 
@@ -38,8 +40,12 @@ def biblatex(entries: Iterable[Entry]) -> Iterator[str]:
 def _entry(entry: Entry, *, biblatex: bool) -> str:
     paper = entry.paper
     kind = (_BIBLATEX_TYPES if biblatex else _TYPES).get(paper.type or "", "misc")
+    genre = entry.text("genre") if paper.type in ("thesis", "report", "patent") else ""
+    if kind == "phdthesis" and re.match(r"(?i)master|M\.? ?(?:A|Sc|Eng)\b|diplom", genre):
+        kind = "mastersthesis"
+    authors = _names(entry.names) + (" and others" if entry.has_more_authors else "")
     fields: list[tuple[str, str]] = [
-        ("author", _names(entry.names)),
+        ("author", authors),
         ("editor", _names(entry.editors)),
         ("title", title(paper.title)),
         (_container(kind, biblatex=biblatex), escape(paper.venue or "")),
@@ -48,6 +54,7 @@ def _entry(entry: Entry, *, biblatex: bool) -> str:
         ("number", escape(entry.text("issue"))),
         ("pages", escape(entry.text("pages")).replace("-", "--", 1)),
         ("eid", escape(entry.text("article_number"))),
+        ("type", "" if genre == _TOLD.get(kind) else escape(genre)),
         (_publisher(kind), escape(entry.text("publisher"))),
         ("location" if biblatex else "address", escape(entry.text("place"))),
         ("edition", escape(entry.text("edition"))),
@@ -86,8 +93,10 @@ def _container(kind: str, *, biblatex: bool) -> str:
 
 
 def _publisher(kind: str) -> str:
-    return {"phdthesis": "school", "thesis": "institution", "techreport": "institution",
-            "report": "institution"}.get(kind, "publisher")  # fmt: skip
+    return {
+        "phdthesis": "school", "mastersthesis": "school", "thesis": "institution",
+        "techreport": "institution", "report": "institution",
+    }.get(kind, "publisher")  # fmt: skip
 
 
 def _date(entry: Entry, *, biblatex: bool) -> list[tuple[str, str]]:

@@ -36,6 +36,16 @@ class Entry:
         return [_name(text) for text in self.paper.authors]
 
     @property
+    def has_more_authors(self) -> bool:
+        """Whether the record says that there are authors besides those that it names."""
+        return bool(self.paper.authors) and self.paper.extra.get("authors_truncated") is True
+
+    @property
+    def is_preprint(self) -> bool:
+        """Whether the record says of itself that it is of a preprint."""
+        return self.paper.type == "article" and self.text("genre").lower() == "preprint"
+
+    @property
     def editors(self) -> list[Name]:
         """The editors in parts."""
         parts = self.paper.extra.get("editors")

@@ -56,7 +56,8 @@ def vancouver_reference(entry: Entry) -> str:
     if kind == "webpage" and entry.paper.venue:
         # A page is a part of its site, which is named first.
         title, source = f"{entry.paper.venue}{_medium(entry)}", [*source, title]
-    who = f"{_names(names, in_sentence=bool(label))}{label}" if names else ""
+    more = names == entry.names and entry.has_more_authors
+    who = f"{_names(names, in_sentence=bool(label), more=more)}{label}" if names else ""
     found = [stopped(part) for part in (who, title, *source) if part]
     return unbroken(" ".join([*found, *filter(None, [_link(entry)])]))
 
@@ -84,11 +85,15 @@ def _medium(entry: Entry) -> str:
     return " [Internet]" if _address(entry) else ""
 
 
-def _names(names: list[Name], *, in_sentence: bool) -> str:
-    """The first six, then et al, with a point where more follows in the sentence."""
+def _names(names: list[Name], *, in_sentence: bool, more: bool = False) -> str:
+    """The first six, then et al, with a point where more follows in the sentence.
+
+    more: there are others, whom the record does not name.
+    """
     shown = [_name(name) for name in names[:_AUTHORS]]
-    more = ["et al." if in_sentence else "et al"] if len(names) > _AUTHORS else []
-    return ", ".join([*shown, *more])
+    if more or len(names) > _AUTHORS:
+        shown.append("et al." if in_sentence else "et al")
+    return ", ".join(shown)
 
 
 def _name(name: Name) -> str:
@@ -120,6 +125,8 @@ def _in_series(entry: Entry) -> list[str]:
         venue = entry.text("publisher")
     elif type_of(entry) in PERIODICALS:
         venue += _medium(entry)
+    if venue and entry.is_preprint and not entry.arxiv_alone:
+        venue += " [Preprint]"
     when = _date(entry)
     if pages and where:
         return [venue, f"{when};{where}:{pages}"]
