@@ -97,7 +97,8 @@ def _records(
 def _unwrapped(content: Mapping[str, Any]) -> list[Any] | None:
     """The records that an answer of an API holds; None where the object is a record itself."""
     message = content.get("message")
-    if "message-type" in content and isinstance(message, Mapping):
+    # Crossref's answer; who saves it may leave out what stands before the message.
+    if isinstance(message, Mapping) and ("message-type" in content or _holds_work(message)):
         items = message.get("items")
         return items if isinstance(items, list) else [message]
     if "id" in content and "title" in content:
@@ -106,6 +107,10 @@ def _unwrapped(content: Mapping[str, Any]) -> list[Any] | None:
         if isinstance(content.get(key), list):
             return list(content[key])
     return None
+
+
+def _holds_work(message: Mapping[str, Any]) -> bool:
+    return "DOI" in message or isinstance(message.get("items"), list)
 
 
 def _kind(item: Mapping[str, Any]) -> ModuleType | None:

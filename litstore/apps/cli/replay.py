@@ -149,6 +149,8 @@ def _print(report: ReplayReport, worst: int) -> None:
             [_row(move) for move in drift.moves[:worst]],
             right="is",
         )
+        if len(drift.moves) > worst:
+            say(f"  and {counted(len(drift.moves) - worst, 'smaller move')}; --worst tells more")
         say()
     for kind, count in report.causes().items():
         say(f"{kind}: {count} of {counted(len(report.compared), 'query')}")
