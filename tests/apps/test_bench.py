@@ -218,7 +218,7 @@ class TestMeasure:
         asked: list[tuple[str, str]] = []
         workers: Any = [PretendWorker(Pretend(name), 1.0, asked) for name in "abc"]
         measure.interleave(workers, ["q0", "q1", "q2", "q3"], 10, lambda: None)
-        warm = 3 * (3 + 4)
+        warm = 3 * (3 + 4 + 4)
         assert asked[warm : warm + 6] == [
             ("a", "q0"), ("b", "q0"), ("c", "q0"), ("b", "q1"), ("c", "q1"), ("a", "q1"),
         ]  # fmt: skip
@@ -237,6 +237,18 @@ class TestMeasure:
         assert taken.pace == pace
         assert len(taken.cpu_ms) == n_queries
         assert {len(rounds) for rounds in taken.cpu_ms.values()} == {pace.rounds}
+
+    def test_waiting_for_the_disk_at_first_is_no_slow_engine(self) -> None:
+        """Each query takes a second the first time, and a millisecond from then on."""
+
+        class ColdWorker(PretendWorker):
+            def search(self, query: str, k: int, *, hits: bool = False) -> dict[str, Any]:
+                is_new = query != "q0" and (self.engine.name, query) not in self.asked
+                answer = super().search(query, k, hits=hits)
+                return {**answer, "wall_ms": 1_000.0 if is_new else 1.0}
+
+        worker: Any = ColdWorker(Pretend(), 1.0)
+        assert measure.warm_up(worker, [f"q{at}" for at in range(40)], 10).pace == FAST
 
     def test_a_query_takes_the_median_of_its_rounds(self) -> None:
         """Percentiles and mean are over queries, not over calls."""
