@@ -24,6 +24,7 @@ from litstore.querylog import QueryLog
 # What only writing and checking need is imported there: a search does not wait for it.
 if TYPE_CHECKING:
     from litstore.database.readonly import SqlResult
+    from litstore.database.restore import Restored
     from litstore.database.stats import StoreStats
     from litstore.database.versions import VersionPair
     from litstore.ingest import LoadReport
@@ -311,6 +312,23 @@ class Store:
     def backup(self, destination: str | os.PathLike[str]) -> str:
         """Copy the store as it is at this moment into a new file; return its path."""
         return migrate.backup(self.database, os.fspath(destination))
+
+    @staticmethod
+    def restore(
+        backup: str | os.PathLike[str], path: str | os.PathLike[str] | None = None
+    ) -> Restored:
+        """Make the store at `path` what a backup is, also while others have it open.
+
+        path: None is the store that `litstore.open` opens. It need not exist; where the file is
+        damaged or no store, it is moved aside. Raises what opening raises where the backup is not
+        a sound store, with nothing changed; see `litstore.database.restore.restore`.
+        """
+        from litstore.database import restore
+
+        where = os.fspath(path) if path is not None else default_path()
+        if path is None and not os.environ.get("LITSTORE_DB"):
+            make_folder(Path(where))
+        return restore.restore(os.fspath(backup), where)
 
     def sql(self, statement: str, *, max_rows: int = 1_000, timeout_s: float = 10.0) -> SqlResult:
         """Run one read-only SQL statement; SqlRefusedError for anything that could write."""

@@ -345,6 +345,11 @@ def _take_snapshot(raw: sqlite3.Connection) -> None:
                 raise
 
 
+def locked(path: str) -> StoreLockedError:
+    """The error for a store that others do not let go of."""
+    return StoreLockedError(_LOCKED.format(path=path), path=path)
+
+
 def explanation(error: sqlite3.Error, path: str) -> StoreError:
     """Return what an error of SQLite means for the store at `path`."""
     code = getattr(error, "sqlite_errorcode", None) or 0
@@ -362,6 +367,8 @@ _FULL: Final = (
     "Free some space and run the same command again"
 )
 
+_LOCKED: Final = "{path} is locked by another process; try again when it has finished"
+
 _DAMAGED: Final = (
     "{path} is damaged ({error}); restore a backup, or load the papers into a new file"
 )
@@ -369,7 +376,7 @@ _DAMAGED: Final = (
 _MEANINGS: Final[dict[int, tuple[type[StoreError], str]]] = {
     sqlite3.SQLITE_BUSY: (
         StoreLockedError,
-        "{path} is locked by another process; try again when it has finished",
+        _LOCKED,
     ),
     sqlite3.SQLITE_LOCKED: (
         StoreLockedError,

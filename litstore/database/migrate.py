@@ -85,7 +85,7 @@ def open_database(
             path=path,
         )
     if missing:
-        _require_place(path)
+        require_place(path)
     database = Database(path) if missing else engine.existing(path, read_only=read_only)
 
     def checked(opened: Database) -> Database:
@@ -110,7 +110,7 @@ def open_database(
         raise
 
 
-def _require_place(path: str) -> None:
+def require_place(path: str) -> None:
     """Raise NotAStoreError or ReadOnlyStoreError if no file can be made there."""
     folder = Path(path).absolute().parent
     if not folder.is_dir():
@@ -138,11 +138,7 @@ def _bring_up_to_date(
             )
         _make(database, profile)
     elif found not in REVISIONS:
-        raise NewerSchemaError(
-            f"{database.path} was written by a newer litstore (schema {found}; this one knows "
-            f"{HEAD}); upgrade litstore to open it",
-            path=database.path,
-        )
+        raise _newer(database.path, found)
     elif found != HEAD:
         if database.read_only:
             raise ReadOnlyStoreError(
@@ -152,6 +148,28 @@ def _bring_up_to_date(
             )
         if upgrade_older:
             upgrade(database)
+
+
+def _newer(path: str, found: str) -> NewerSchemaError:
+    return NewerSchemaError(
+        f"{path} was written by a newer litstore (schema {found}; this one knows {HEAD}); "
+        "upgrade litstore to open it",
+        path=path,
+    )
+
+
+def known_revision(database: Database) -> str:
+    """Return the schema revision of a store that this litstore can read, or upgrade and read.
+
+    Raises NotAStoreError for an empty file and another program's, NewerSchemaError,
+    DamagedStoreError.
+    """
+    found = revision(database)
+    if found is None:
+        raise NotAStoreError(f"{database.path} is empty, not a litstore file", path=database.path)
+    if found not in REVISIONS:
+        raise _newer(database.path, found)
+    return found
 
 
 def _revision_once_made(database: Database) -> str | None:
@@ -211,7 +229,7 @@ def _read_version(raw: sqlite3.Connection) -> list[str]:
 def _make(database: Database, profile: Profile) -> None:
     from litstore.database import schema
 
-    _use_write_ahead_log(database)
+    use_write_ahead_log(database)
     with database.write() as connection:
         # Another process may have made the store while this one waited for the lock.
         if connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one():
@@ -236,7 +254,8 @@ def _make(database: Database, profile: Profile) -> None:
         connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (HEAD,))
 
 
-def _use_write_ahead_log(database: Database) -> None:
+def use_write_ahead_log(database: Database) -> None:
+    """Let readers and a writer work beside each other from now on."""
     if database.path == MEMORY:
         return
     # Here SQLite itself does not wait: of two processes that make a store at once, one would fail.
@@ -270,7 +289,7 @@ def backup(database: Database, destination: str) -> str:
         # What is wrong with the place is told by the system in better words than by SQLite.
         partial.touch()
         with database.explained():
-            damage = _copy(database, partial)
+            damage = copy_pages(database, partial)
         partial.rename(target)
     except OSError as error:
         raise OutputError.of(destination, error, what="the backup") from error
@@ -286,7 +305,7 @@ def backup(database: Database, destination: str) -> str:
     return str(target)
 
 
-def _copy(database: Database, target: Path) -> str | None:
+def copy_pages(database: Database, target: Path) -> str | None:
     """Copy page by page; return what SQLite finds wrong with the copy, None if nothing.
 
     Raises OSError where the copy cannot be written.
@@ -326,7 +345,7 @@ def upgrade(database: Database, *, to: str = "head") -> str | None:
         found = revision(database)
         if found == HEAD:
             return None
-        copy = backup(database, _free_name(f"{database.path}.backup-{found}"))
+        copy = backup(database, free_name(f"{database.path}.backup-{found}"))
     try:
         run_migrations(database, to=to)
     except StoreLockedError:
@@ -341,7 +360,8 @@ def upgrade(database: Database, *, to: str = "head") -> str | None:
     return copy
 
 
-def _free_name(name: str) -> str:
+def free_name(name: str) -> str:
+    """Return this name of a file, or, where it is taken, with the first number that is not."""
     taken, number = Path(name), 1
     while taken.exists():
         number += 1

@@ -272,9 +272,9 @@ corpus_stats: Final = _table(
 
 corpus_events: Final = _table(
     "corpus_events",
-    "One row per load, delete or rebuild.",
+    "One row per load, delete, rebuild or restore.",
     _key("event_no", "in order of time"),
-    _text("kind", "load, delete or rebuild"),
+    _text("kind", "load, delete, rebuild or restore"),
     _text("label", "what was loaded: a file's name, without its folder", null=True),
     _text("started_at", "UTC"),
     _text("finished_at", "UTC, of the last committed batch"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any, Final
 
 from msgspec import Struct
@@ -62,11 +63,17 @@ FROM corpus_events
 RETURNING event_no
 """
 
+SET_GENERATION_SQL: Final = """
+UPDATE corpus_stats
+SET generation = max(generation, :above) + 1
+RETURNING generation
+"""
+
 EXTEND_EVENT_SQL: Final = """
 UPDATE corpus_events
 SET finished_at = :now, last_generation = :generation, n_new = n_new + :new,
     n_updated = n_updated + :updated, n_deleted = n_deleted + :deleted
-WHERE event_no = :event_no
+WHERE event_no = :event_no AND kind = :kind AND started_at = :started_at
 """
 
 
@@ -186,8 +193,32 @@ def reset(
     )
 
 
+def advance_beyond(raw: sqlite3.Connection, above: int, label: str) -> int:
+    """Give a corpus that takes another's place a generation that neither had; return it.
+
+    above: the generation of the other. What was remembered of either holds for neither, and the
+    row of `corpus_events` says what happened. label: the name of the backup. In one transaction.
+    """
+    raw.execute("BEGIN IMMEDIATE")
+    try:
+        ((generation,),) = raw.execute(SET_GENERATION_SQL, {"above": above}).fetchall()
+        now = utc_now()
+        bound = {
+            "kind": "restore", "label": label, "started_at": now, "now": now,
+            "generation": generation, "new": 0, "updated": 0, "deleted": 0,
+        }  # fmt: skip
+        raw.execute(OPEN_EVENT_SQL, bound).fetchall()
+        raw.execute("COMMIT")
+    except BaseException:
+        # A full disk has rolled back already.
+        if raw.in_transaction:
+            raw.execute("ROLLBACK")
+        raise
+    return int(generation)
+
+
 class Event:
-    """A load, delete or rebuild as a row of `corpus_events`, written with its first commit.
+    """A load, delete, rebuild or restore as a row of `corpus_events`, of its first commit.
 
     `label` names what was loaded (a file's name, never its folder).
     """
@@ -208,13 +239,11 @@ class Event:
             "now": utc_now(), "generation": generation, "new": new, "updated": updated,
             "deleted": deleted, "event_no": self._event_no,
         }  # fmt: skip
-        if self._event_no is None:
-            del bound["event_no"]
-            return _returned(connection, OPEN_EVENT_SQL, bound)
-        for name in ("kind", "label", "started_at"):
-            del bound[name]
-        raw_connection(connection).execute(EXTEND_EVENT_SQL, bound)
-        return self._event_no
+        raw = raw_connection(connection)
+        # The row is gone, or another's, where the store was restored meanwhile.
+        if self._event_no is not None and raw.execute(EXTEND_EVENT_SQL, bound).rowcount:
+            return self._event_no
+        return _returned(connection, OPEN_EVENT_SQL, bound)
 
     def committed(self, event_no: int) -> None:
         """The transaction that wrote the row has been committed: later ones extend it."""

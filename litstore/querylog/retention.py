@@ -55,18 +55,22 @@ ORDER BY l.query_no
 LIMIT 1
 """
 
-# Whether there are any, and whether some are not older than a moment.
+# Whether there are any, and whether some are not older than a moment. What a replay did again is
+# no search that somebody made: one replay would hide that all of those go.
 SEARCHES_STAY_SQL: Final = """
-SELECT EXISTS (SELECT 1 FROM query_log),
-       EXISTS (SELECT 1 FROM query_log WHERE at >= :before)
+SELECT EXISTS (SELECT 1 FROM query_log WHERE replay_run IS NULL),
+       EXISTS (SELECT 1 FROM query_log WHERE at >= :before AND replay_run IS NULL)
 """
 
 LISTS_STAY_SQL: Final = """
-SELECT EXISTS (SELECT 1 FROM query_log_lists),
+SELECT EXISTS (SELECT 1
+               FROM query_log_lists l
+               CROSS JOIN query_log q ON q.query_no = l.query_no
+               WHERE q.replay_run IS NULL),
        EXISTS (SELECT 1
                FROM query_log q
                CROSS JOIN query_log_lists l ON l.query_no = q.query_no
-               WHERE q.at >= :before)
+               WHERE q.at >= :before AND q.replay_run IS NULL)
 """
 
 OLDER_SQL: Final = """
@@ -218,7 +222,8 @@ def leaves_nothing(
 ) -> bool:
     """Whether `prune` would remove every search, or, asked for these only, the papers of every one.
 
-    That the papers of all have expired is what a retention says that somebody chose.
+    Replays do not count: a log of nothing else is as good as empty. That the papers of all have
+    expired is what a retention says that somebody chose.
     """
     searches, hits = _bounds(database, older_than, hits_only=hits_only)
     sql, before = SEARCHES_STAY_SQL, searches

@@ -136,6 +136,17 @@ def test_what_would_remove_everything_is_asked_for(answer, path, capsys, monkeyp
     answer("log", "prune", "--older-than", "2026-06-02")
 
 
+@pytest.mark.parametrize("how", [[], ["--hits-only"]], ids=["searches", "papers"])
+def test_a_replay_is_no_search_that_stays(answer, path, capsys, how):
+    """Every search is older than five days, a replay is not: asked about all the same."""
+    with clock.simulated(NOW + timedelta(days=6)):
+        assert run(["replay", "--db", path]) == 0
+        capsys.readouterr()
+        assert run(["log", "prune", "--db", path, "--older-than", "5d", *how]) == 2
+    assert "add --yes" in capsys.readouterr().err
+    assert len(answer("log", "list")["results"]) == 5
+
+
 @pytest.mark.parametrize(
     ("width", "columns"),
     [

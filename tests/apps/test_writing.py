@@ -127,6 +127,31 @@ def test_a_backup_that_fills_the_disk_is_not_called_damaged(path, small_disk):
     assert sorted(file.name for file in small_disk.iterdir()) == ["copy.db", "filler"]
 
 
+def test_a_restore_to_a_place_that_is_read_only(path, read_only, capsys):
+    """Named as the store, before anything is copied."""
+    there = str(read_only / "new.db")
+    line = failed(capsys, "db", "restore", path, "--db", there)
+    # Root is told so by the system, others before it is asked.
+    assert there in line
+    assert "read-only file system" in line or "its folder cannot be written" in line
+
+
+@pytest.mark.parametrize("share", [0.2, 1.4])
+def test_a_restore_that_does_not_fit(path, small_disk, share, capsys):
+    """For want of room for a copy, or for what is written of it: the old store stands."""
+    store_path = small_disk / "papers.db"
+    with litstore.open(store_path) as store:
+        store.load([Paper("only", "Only paper")])
+    room = int(share * Path(path).stat().st_size)
+    with (small_disk / "filler").open("wb") as file:
+        file.write(bytes(shutil.disk_usage(small_disk).free - room))
+    line = failed(capsys, "db", "restore", path, "--db", str(store_path), "--yes")
+    assert "no space left" in line
+    assert sorted(file.name for file in small_disk.iterdir()) == ["filler", "papers.db"]
+    with litstore.open(store_path) as store:
+        assert [paper.id for paper in store] == ["only"]
+
+
 # Exports, benchmarks
 
 

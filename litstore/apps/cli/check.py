@@ -16,6 +16,7 @@ from litstore.apps.cli.output import envelope, no_records, note, printable, skip
 from litstore.check import Checker, Verdict
 from litstore.check.verdict import STATUSES
 from litstore.errors import InputError, RecordError
+from litstore.fields import counted
 from litstore.formats import reading, reference_lines, sources
 
 NONE: Final = "none"
@@ -125,7 +126,7 @@ def _print_table(
     parts = [f"{counts[status]:,} {_WORDS[status]}" for status in STATUSES]
     if unread:
         parts.append(f"{len(unread):,} not read")
-    note(f"{n_checked:,} references: {', '.join(parts)}")
+    note(f"{counted(n_checked, 'reference')}: {', '.join(parts)}")
 
 
 _WORDS: Final = {

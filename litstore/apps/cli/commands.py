@@ -112,6 +112,16 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
 
 
+def confirmed(told: str, what: str) -> bool:
+    """Ask whether to go on, once it is told what happens; ConfigError where nobody can be asked.
+
+    what: the question, in a word.
+    """
+    if not (sys.stdin and sys.stdin.isatty()):
+        raise errors.ConfigError(f"{told}; if that is meant, add --yes")
+    return click.confirm(f"{told}; {what}?", err=True)
+
+
 def profile_option(help_text: str) -> Callable[[Command], Command]:
     """Add `--profile`: a name of `litstore.config.PROFILES`."""
     return click.option("--profile", type=click.Choice(list(PROFILES)), help=help_text)

@@ -98,7 +98,7 @@ def versions_(find: bool, db: str | None, as_json: bool) -> int:
         return OK
     table(("preprint", "published", "known by"),
           [(pair.preprint_id, pair.published_id, pair.reason) for pair in pairs])  # fmt: skip
-    note(f"{len(pairs):,} pairs" + (f", {n_new:,} of them new" if find else ""))
+    note(counted(len(pairs), "pair") + (f", {n_new:,} of them new" if find else ""))
     return OK
 
 

@@ -179,8 +179,8 @@ def _print_head(report: Report) -> None:
             else f"a held-out share of {report.tuning.held_out:g}"
         )
         say(
-            f"{report.tuning.n_candidates} candidates, chosen by {report.measures[0]} and reported "
-            f"on queries that had no say: {how}, seed {report.seed}"
+            f"{counted(report.tuning.n_candidates, 'candidate')}, chosen by {report.measures[0]} "
+            f"and reported on queries that had no say: {how}, seed {report.seed}"
         )
     say()
 

@@ -17,7 +17,7 @@ from msgspec import structs
 
 import litstore
 from litstore import clock
-from litstore.apps.cli.commands import OK, db_option, json_option
+from litstore.apps.cli.commands import OK, confirmed, db_option, json_option
 from litstore.apps.cli.output import (
     brief_moment,
     csv_cell,
@@ -276,7 +276,7 @@ def prune(
     how = {"older_than": moment(older_than, "--older-than"), "hits_only": hits_only}
     if not yes and store.query_log.leaves_nothing(**how):
         what = "the papers of every search" if hits_only else "every search"
-        if not _confirmed(f"this removes {what} of the log"):
+        if not confirmed(f"this removes {what} of the log", "remove"):
             note("nothing was removed")
             return
     done = store.query_log.prune(**how)
@@ -287,13 +287,6 @@ def prune(
             f"{counted(done.n_searches, 'search')} removed, and the papers of "
             f"{counted(done.n_lists, 'other')}"
         )
-
-
-def _confirmed(told: str) -> bool:
-    """Ask whether to go on; ConfigError where nobody can be asked."""
-    if not (sys.stdin and sys.stdin.isatty()):
-        raise ConfigError(f"{told}; if that is meant, add --yes")
-    return click.confirm(f"{told}; remove?", err=True)
 
 
 def _switch(store: litstore.Store, as_json: bool, *, on: bool) -> None:
