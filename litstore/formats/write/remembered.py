@@ -53,23 +53,23 @@ class Remembered:
         """What an expression finds from here."""
         known = self.__dict__.setdefault("known_paths", {})
         if expression not in known:
-            known[expression] = super().xpath_search(expression)  # type: ignore[misc]
+            known[expression] = super().xpath_search(expression)  # type: ignore[misc]  # untyped
         return known[expression]
 
     def get_locale_option(self, name: str) -> Any:
         """An option of the language."""
         known = self.get_root().__dict__.setdefault("known_options", {})
         if name not in known:
-            known[name] = super().get_locale_option(name)  # type: ignore[misc]
+            known[name] = super().get_locale_option(name)  # type: ignore[misc]  # untyped
         return known[name]
 
     def iterchildren(self, *tags: str, **more: Any) -> Iterator[Any]:
         """The elements right below this one; those of a tag are looked for."""
         if tags or more:
-            return super().iterchildren(*tags, **more)  # type: ignore[misc, no-any-return]
+            return super().iterchildren(*tags, **more)  # type: ignore[misc, no-any-return]  # untyped
         known = self.__dict__
         if "children" not in known:
-            known["children"] = tuple(super().iterchildren())  # type: ignore[misc]
+            known["children"] = tuple(super().iterchildren())  # type: ignore[misc]  # untyped
         return iter(known["children"])
 
     def format(self, text: Any) -> Any:
