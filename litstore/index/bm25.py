@@ -62,3 +62,10 @@ def term_score(term_freq: int, doc_len: int, *, idf: float, avg_doc_len: float) 
     """The same for one paper: what `explain` shows, rounded exactly as the arrays are."""
     norm = K1 * (1 - B + B * doc_len / avg_doc_len)
     return idf * ((term_freq * (K1 + 1)) / (term_freq + norm))
+
+
+def kth_best(scores: NDArray[np.float64], k: int) -> float:
+    """Return the k-th largest score; 0.0 where there are fewer. k: at least 1."""
+    if len(scores) < k:
+        return 0.0
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k])

@@ -189,7 +189,7 @@ def top_k(
             return None
     scores = query.exact(docs)
     docs, scores = docs[scores > 0], scores[scores > 0]
-    kth = _kth(scores, k)
+    kth = bm25.kth_best(scores, k)
     if rest and kth < WELL_ABOVE * rest:
         return None
     best = scores >= kth - rest
@@ -222,12 +222,6 @@ def _few(terms: list[Term], allowed: Mask) -> Docs | None:
     if n_lookups * LOOKUP_COST > sum(term.doc_freq for term in terms):
         return None
     return np.flatnonzero(allowed)
-
-
-def _kth(scores: Floats, k: int) -> float:
-    if len(scores) < k:
-        return 0.0
-    return float(np.partition(scores, len(scores) - k)[len(scores) - k])
 
 
 class _Query:
@@ -290,7 +284,7 @@ class _Query:
         if len(docs) > n:
             best = np.argpartition(sums[docs], len(docs) - n)[len(docs) - n :]
             docs = docs[best]
-        return _kth(self.exact(docs.astype(np.int64)), k)
+        return bm25.kth_best(self.exact(docs.astype(np.int64)), k)
 
     def _reaching(self, sums: NDArray[np.float32], n_read: int, limit: float) -> Docs:
         """The documents whose sum, with what is not read, can reach the limit."""

@@ -102,12 +102,6 @@ def best(
         postings[name] = unread[name].of(docs)
         known.append(name)
         scores = score(known, docs)
-        good = scores >= _kth(scores, k) - rest()
+        good = scores >= bm25.kth_best(scores, k) - rest()
         docs, scores = docs[good], scores[good]
     return docs, scores
-
-
-def _kth(scores: Scores, k: int) -> float:
-    if len(scores) < k:
-        return 0.0
-    return float(np.partition(scores, len(scores) - k)[len(scores) - k])
