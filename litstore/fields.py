@@ -59,9 +59,9 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
 def shown(value: object) -> str:
     """Return `value` as an error message shows it: printable, on one line, about 60 characters."""
     if isinstance(value, Mapping):
-        return f"an object of {len(value)} keys"
+        return f"an object of {len(value)} key{'s' * (len(value) != 1)}"
     if isinstance(value, list | tuple):
-        return f"a list of {len(value)} items"
+        return f"a list of {len(value)} item{'s' * (len(value) != 1)}"
     if isinstance(value, int) and value.bit_length() > _MAX_INT_BITS:
         return "a number of over 1,000 digits"
     if isinstance(value, str):

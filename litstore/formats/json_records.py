@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from litstore.errors import RecordError
+from litstore.fields import shown
 from litstore.formats import crossref, csl, json_values, jsonl, openalex, semanticscholar
 from litstore.formats.record import MAX_RECORD_BYTES, Record, as_mapping
 from litstore.formats.sources import Source, has_plain_lines, lines
@@ -36,8 +37,12 @@ def read(source: Source, *, only: ModuleType | None = None) -> Iterator[Record |
     for value in json_values.values(source):
         if isinstance(value, RecordError):
             yield value
+        elif isinstance(value, json_values.Piece):
+            yield from _before_cut(value.raw, source.name, value.line, only)
+            yield RecordError(json_values.BREAKS_OFF, source=source.name, line=value.line)
         else:
-            yield from _records(value.content, value.raw, source.name, value.line, only)
+            for found in _records(value.content, value.raw, source.name, value.line, only):
+                yield _placed(found, value.item)
 
 
 def read_papers(source: Source) -> Iterator[Paper | Record | RecordError]:
@@ -45,12 +50,11 @@ def read_papers(source: Source) -> Iterator[Paper | Record | RecordError]:
     if not json_values.is_by_line(source.head):
         yield from read(source)
         return
-    for found in _objects(source):
-        if isinstance(found, RecordError):
-            yield found
-            continue
-        number, raw, content = found
-        if "id" in content and "title" in content and _kind(content) is None:
+    for number, raw, content in _objects(source):
+        if isinstance(content, RecordError):
+            yield from _before_cut(raw, source.name, number)
+            yield content
+        elif "id" in content and "title" in content and _kind(content) is None:
             try:
                 yield Paper.from_record(content)
             except RecordError as error:
@@ -60,38 +64,61 @@ def read_papers(source: Source) -> Iterator[Paper | Record | RecordError]:
 
 
 def _by_line(source: Source, only: ModuleType | None) -> Iterator[Record | RecordError]:
-    for found in _objects(source):
-        if isinstance(found, RecordError):
-            yield found
+    for number, raw, content in _objects(source):
+        if isinstance(content, RecordError):
+            yield from _before_cut(raw, source.name, number, only)
+            yield content
         else:
-            number, raw, content = found
             yield from _records(content, raw, source.name, number, only)
 
 
-def _objects(source: Source) -> Iterator[tuple[int, bytes, dict[str, Any]] | RecordError]:
+def _objects(source: Source) -> Iterator[tuple[int, bytes, dict[str, Any] | RecordError]]:
     chunks = source.chunks
     if not has_plain_lines(source.head):
         chunks = (text.encode("utf-8", "replace") for text in lines(source))
     return jsonl.objects(chunks, name=source.name)
 
 
+def _before_cut(
+    raw: bytes, name: str, line: int, only: ModuleType | None = None
+) -> Iterator[Record | RecordError]:
+    """The whole records of an answer of an API that breaks off."""
+    for number, item in enumerate(json_values.items_before_cut(raw, _LISTS), start=1):
+        try:
+            content = json_values.decode(item)
+        except RecordError as error:
+            yield RecordError(json_values.in_list(error.reason, number), source=name, line=line)
+            continue
+        for found in _records(content, item, name, line, only):
+            yield _placed(found, number)
+
+
+def _placed(found: Record | RecordError, item: int | None) -> Record | RecordError:
+    """Say of an error which item of a list it is about."""
+    if isinstance(found, RecordError) and item is not None:
+        reason = json_values.in_list(found.reason, item)
+        return RecordError(reason, source=found.source, line=found.line)
+    return found
+
+
 def _records(
     content: Any, raw: bytes, name: str, line: int, only: ModuleType | None = None
 ) -> Iterator[Record | RecordError]:
     if not isinstance(content, Mapping):
-        yield RecordError(f"an object expected, not {str(content)[:40]!r}", source=name, line=line)
+        yield RecordError(f"an object expected, not {shown(content)}", source=name, line=line)
         return
     kind = None if only else _kind(content)
     items = None if kind else _unwrapped(content)
     if items is None:
         yield _record(content, only or kind, raw.decode("utf-8", "replace"), name, line)
         return
-    for item in items:
-        encoded = msgspec.json.encode(item).decode()
+    for number, item in enumerate(items, start=1):
         if isinstance(item, Mapping):
-            yield _record(item, only or _kind(item), encoded, name, line)
+            encoded = msgspec.json.encode(item).decode()
+            found = _record(item, only or _kind(item), encoded, name, line)
         else:
-            yield RecordError(f"an object expected, not {encoded[:40]}", source=name, line=line)
+            found = RecordError(f"an object expected, not {shown(item)}", source=name, line=line)
+        yield _placed(found, number)
 
 
 def _unwrapped(content: Mapping[str, Any]) -> list[Any] | None:

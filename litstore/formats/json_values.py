@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,31 +21,59 @@ from litstore.formats.sources import Source, decode_head, decode_line, is_wide, 
 MAX_DOCUMENT_BYTES: Final = 64 * 1024 * 1024
 """One document that is no array is read as a whole up to this size."""
 
-_MARK: Final = re.compile(rb'["{}\[\]]')
+BREAKS_OFF: Final = "the JSON breaks off before its end"
+
+_STRING_REST: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_NO_BRACKET: Final = re.compile(rb'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+_BETWEEN: Final = re.compile(rb"[ \t\r\n,;\xef\xbb\xbf\0\x1e]*+")
+_BARE_END: Final = re.compile(rb'[,\[\]{}"\r\n]')
+_TOKEN: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"|["{}\[\]]', re.DOTALL)
 _LINE_END: Final = re.compile(rb"[\r\n]")
 _TAIL_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One JSON value: decoded, as received, and the line it begins in, from 1."""
+    """One JSON value: decoded, as received, and where it begins.
+
+    line: from 1. item: its place in the list it stands in, from 1; None for what is in no list.
+    """
 
     content: Any
     raw: bytes
     line: int
+    item: int | None = None
 
 
-def values(source: Source) -> Iterator[Value | RecordError]:
-    """Yield each value that is a record or holds records, or why it cannot be read."""
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The bytes of one value, not yet decoded; is_whole: whether it has its end."""
+
+    raw: bytes
+    line: int
+    item: int | None = None
+    is_whole: bool = True
+
+
+def values(source: Source) -> Iterator[Value | Piece | RecordError]:
+    """Yield each value that is a record or holds records, or why it cannot be read.
+
+    A document that breaks off comes as the Piece that there is of it, see `items_before_cut`.
+    """
     for found in _cut(source):
-        if isinstance(found, RecordError):
+        if isinstance(found, RecordError) or not found.is_whole:
             yield found
             continue
-        raw, number = found
         try:
-            yield Value(decode(raw), raw, number)
+            yield Value(decode(found.raw), found.raw, found.line, found.item)
         except RecordError as error:
-            yield RecordError(error.reason, source=source.name, line=number)
+            reason = in_list(error.reason, found.item)
+            yield RecordError(reason, source=source.name, line=found.line)
+
+
+def in_list(reason: str, item: int | None) -> str:
+    """Return a reason that says which item of a list it is about; lines alone do not tell."""
+    return reason if item is None else f"{reason} (item {item} of the list)"
 
 
 def decode(raw: bytes) -> Any:
@@ -74,22 +102,59 @@ def is_by_line(head: bytes) -> bool:
     return not first.startswith(b"[") and first[-1:] not in (b"{", b"[", b",", b":")
 
 
-def _cut(source: Source) -> Iterator[tuple[bytes, int] | RecordError]:
+def items_before_cut(raw: bytes, lists: Container[str]) -> list[bytes]:
+    """Return the whole items of the list in which a document breaks off, each as received.
+
+    lists: names of the lists that hold records. Of a document that breaks off elsewhere nothing
+    is returned: what is whole in it is part of a record and no record.
+    """
+    for depth, (name, at) in enumerate(_unclosed(raw)):
+        if raw[at : at + 1] == b"[":
+            if depth not in (1, 2) or name.decode("utf-8", "replace") not in lists:
+                break
+            found = _Cutter("").feed(raw[at:])
+            return [piece.raw for piece in found if isinstance(piece, Piece)]
+    return []
+
+
+def _unclosed(raw: bytes) -> list[tuple[bytes, int]]:
+    """The brackets that are open at the end: the string before each, and where it stands."""
+    opened: list[tuple[bytes, int]] = []
+    text = b""
+    for token in _TOKEN.finditer(raw):
+        if token[1] is not None:
+            text = token[1]
+        elif token[0] == b'"':
+            break
+        elif token[0] in b"{[":
+            opened.append((text, token.start()))
+        elif opened:
+            opened.pop()
+    return opened
+
+
+def _cut(source: Source) -> Iterator[Piece | RecordError]:
     chunks = source.chunks
     if is_wide(source.head):
         chunks = (line.encode("utf-8", "replace") for line in lines(source))
     text = _Cutter(source.name)
-    for chunk in chunks:
-        yield from text.feed(chunk)
-        if text.gave_up:
-            return
+    try:
+        for chunk in chunks:
+            yield from text.feed(chunk)
+    except RecordError:
+        # The stream's own error says that it breaks off; what there is of a document goes first.
+        yield from (piece for piece in text.end() if isinstance(piece, Piece))
+        raise
     yield from text.end()
 
 
 class _Cutter:
-    """Cuts a stream at the end of each value, or at that of each item of an array.
+    """Cuts a stream at the end of each value, or at that of each item of a list.
 
-    depth: of brackets inside the array, if there is one. start: where the value begins.
+    at: what stands before it has been looked at. start: where the value begins that is being read,
+    None between values. depth: of brackets inside it. is_bare: it is no string, object or list.
+    is_passed_over: it has become too long, and nothing of it is kept. item: which one of the list
+    was begun last, None outside of a list. line: the one in which `line_at` stands.
     """
 
     def __init__(self, name: str) -> None:
@@ -98,88 +163,118 @@ class _Cutter:
         self.at = 0
         self.start: int | None = None
         self.depth = 0
-        self.in_array = False
+        self.item: int | None = None
+        self.is_bare = False
         self.in_string = False
+        self.is_passed_over = False
         self.line = 1
-        self.gave_up = False
+        self.line_at = 0
 
-    def feed(self, chunk: bytes) -> Iterator[tuple[bytes, int] | RecordError]:
+    def feed(self, chunk: bytes) -> Iterator[Piece | RecordError]:
         self.buffer += chunk
-        while (mark := self._next_bracket()) is not None:
-            if mark in b"{[":
-                if self.depth == 0 and mark == b"[" and not self.in_array:
-                    self.in_array = True
-                    continue
-                if self.depth == 0:
-                    self.start = self.at - 1
-                self.depth += 1
-            elif self.depth == 0:
-                self.in_array = False
-            else:
-                self.depth -= 1
-                if self.depth == 0 and self.start is not None:
-                    yield self.buffer[self.start : self.at], self._line_of(self.start)
-                    self.start = None
+        while self._begin_value() and self._end_value():
+            if not self.is_passed_over:
+                yield self._piece()
+            self.start, self.is_passed_over = None, False
         yield from self._forget()
 
-    def _next_bracket(self) -> bytes | None:
-        """Move behind the next bracket that is not in a string; None where none has come yet.
+    def _begin_value(self) -> bool:
+        """Move to the beginning of the next value, unless within one; whether there is one."""
+        while self.start is None:
+            self.at = _BETWEEN.match(self.buffer, self.at).end()  # type: ignore[union-attr]
+            mark = self.buffer[self.at : self.at + 1]
+            if not mark:
+                return False
+            if mark == b"[" and self.item is None:
+                self.item = 0
+                self.at += 1
+            elif mark == b"]" and self.item is not None:
+                self.item = None
+                self.at += 1
+            else:
+                self.start = self.at
+                self.is_bare = mark not in b'"{['
+                self.in_string = mark == b'"'
+                self.at += self.in_string
+                self.item = None if self.item is None else self.item + 1
+        return True
+
+    def _end_value(self) -> bool:
+        """Move behind the end of the value; whether it has come.
 
         Nothing is looked at twice, so that a string of many megabytes costs one look.
         """
-        while True:
-            if self.in_string and not self._leave_string():
-                return None
-            found = _MARK.search(self.buffer, self.at)
-            if found is None:
-                self.at = len(self.buffer)
-                return None
-            self.at = found.end()
-            if found[0] != b'"':
-                return found[0]
-            self.in_string = True
+        if self.is_bare:
+            return self._end_bare()
+        if self.in_string and not self._leave_string():
+            return False
+        while self.depth or self.at == self.start:
+            self.at = _NO_BRACKET.match(self.buffer, self.at).end()  # type: ignore[union-attr]
+            mark = self.buffer[self.at : self.at + 1]
+            self.at += len(mark)
+            if not mark:
+                return False
+            if mark == b'"':
+                self.in_string = True
+                return self._leave_string()
+            self.depth += 1 if mark in b"{[" else -1
+        return True
+
+    def _end_bare(self) -> bool:
+        """The same for a number, a word of JSON, or anything that is no JSON at all."""
+        found = _BARE_END.search(self.buffer, self.at)
+        if found is None:
+            self.at = len(self.buffer)
+            return False
+        # A closing bracket that closes nothing is a value of its own, or it would never end.
+        self.at = found.end() if found.start() == self.start else found.start()
+        return True
 
     def _leave_string(self) -> bool:
-        while (quote := self.buffer.find(b'"', self.at)) >= 0:
-            self.at = quote + 1
-            before = self.buffer[max(0, quote - 1_000) : quote]
-            if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
-                self.in_string = False
-                return True
-        self.at = len(self.buffer)
+        if found := _STRING_REST.match(self.buffer, self.at):
+            self.at = found.end()
+            self.in_string = False
+            return True
+        rest = self.buffer[self.at :]
+        is_escaping = (len(rest) - len(rest.rstrip(b"\\"))) % 2
+        self.at = len(self.buffer) - is_escaping
         return False
 
-    def _line_of(self, at: int) -> int:
-        return self.line + self.buffer.count(b"\n", 0, at)
+    def _piece(self, *, is_whole: bool = True) -> Piece:
+        start = self.start or 0
+        end = self.at if is_whole else len(self.buffer)
+        return Piece(self.buffer[start:end], self._line_of(start), self.item, is_whole)
 
     def _forget(self) -> Iterator[RecordError]:
-        """Drop what is behind; give up a value that grows beyond reason."""
-        # A string outside of any value keeps a little of it, to tell escaped quotes.
-        keep = self.start if self.start is not None else max(0, self.at - 1_000)
-        limit = MAX_RECORD_BYTES if self.in_array else MAX_DOCUMENT_BYTES
-        if len(self.buffer) - keep > limit:
-            what = "an item of the list" if self.in_array else "one JSON document"
-            hint = "" if self.in_array else "; write its records one a line, or as a list"
-            yield RecordError(
-                f"{what} of more than {limit // 1024**2} MiB{hint}",
-                source=self.name,
-                line=self._line_of(keep),
-            )
-            self.gave_up = True
-            return
+        """Drop what is behind; pass over a value that grows beyond reason."""
+        limit = MAX_DOCUMENT_BYTES if self.item is None else MAX_RECORD_BYTES
+        if self.start is not None and not self.is_passed_over and self.at - self.start > limit:
+            what = "one JSON document" if self.item is None else "an item"
+            hint = "; write its records one a line, or as a list" if self.item is None else ""
+            reason = in_list(f"{what} of more than {limit // 1024**2} MiB{hint}", self.item)
+            yield RecordError(reason, source=self.name, line=self._line_of(self.start))
+            self.is_passed_over = True
+        keep = self.at if self.start is None or self.is_passed_over else self.start
         if keep > _TAIL_BYTES:
-            self.line += self.buffer.count(b"\n", 0, keep)
+            self._line_of(keep)
             self.buffer = self.buffer[keep:]
             self.at -= keep
+            self.line_at -= keep
             self.start = None if self.start is None else 0
 
-    def end(self) -> Iterator[RecordError]:
-        """What is left when the stream ends: a value that was cut off, or text that is no JSON."""
-        if (
-            self.start is not None
-            or self.in_string
-            or self.buffer[self.at :].strip(b" \t\r\n,;\xef\xbb\xbf\0")
-        ):
-            at = self.start if self.start is not None else self.at
-            reason = "the JSON breaks off before its end"
+    def end(self) -> Iterator[Piece | RecordError]:
+        """What is left when the stream ends: a bare value, one that breaks off, an open list."""
+        is_open = self.start is not None and not self.is_bare
+        is_kept = self.start is not None and not self.is_passed_over
+        if is_kept and (self.is_bare or self.item is None):
+            yield self._piece(is_whole=self.is_bare)
+        if self.item is not None:
+            reason = in_list(BREAKS_OFF, self.item) if is_open else BREAKS_OFF
+            at = len(self.buffer) if self.start is None else self.start
             yield RecordError(reason, source=self.name, line=self._line_of(at))
+
+    def _line_of(self, at: int) -> int:
+        """The line of a place; from there on only places behind it can be asked for."""
+        self.line += self.buffer.count(b"\n", self.line_at, at)
+        self.line_at = at
+        return self.line

@@ -149,20 +149,20 @@ def read(
 
 def objects(
     chunks: Iterator[bytes], *, name: str
-) -> Iterator[tuple[int, bytes, dict[str, Any]] | RecordError]:
-    """Yield line number, line and decoded object of each line that is not blank, or its error.
+) -> Iterator[tuple[int, bytes, dict[str, Any] | RecordError]]:
+    """Yield line number, line and decoded object, or its error, of each line that is not blank.
 
-    chunks: unpacked bytes, without gzip.
+    chunks: unpacked bytes, without gzip. The line is empty where it was too long to be kept.
     """
     marked = chain([_head(chunks).removeprefix(_UTF8_BOM)], chunks)
     for number, line in enumerate(_lines(marked), start=1):
         if line is None:
-            yield RecordError(_TOO_LONG, source=name, line=number)
+            yield number, b"", RecordError(_TOO_LONG, source=name, line=number)
         elif line and not line.isspace():
             try:
                 yield number, line, _object(line)
             except RecordError as error:
-                yield RecordError(error.reason, source=name, line=number)
+                yield number, line, RecordError(error.reason, source=name, line=number)
 
 
 def _chunks(source: BinaryIO, name: str, on_bytes: Callable[[int], None] | None) -> Iterator[bytes]:

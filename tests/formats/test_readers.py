@@ -287,7 +287,7 @@ def test_january_first_of_openalex_is_a_year(tmp_path: Path) -> None:
 
 
 DAMAGE = {
-    "bib: not closed": (BIB + "@article{a, title = {x},\n" + BIB, 2, "line 15", "not closed"),
+    "bib: not closed": (BIB + "@article{a, title = {x},\n" + BIB, 1, "line 15", "not closed"),
     "bib: no equals sign": ("@article{a, title {x}}\n" + BIB, 1, "line 1", "cannot be read at"),
     "bib: nothing in it": ("@article{a}\n" + BIB, 1, "line 1", "says nothing"),
     "ris: fields without TY": ("AU  - A\n\n" + RIS, 1, "line 1", "TY line is missing"),
@@ -298,7 +298,7 @@ DAMAGE = {
         1, "line 4", "not well-formed"),
     "xml: cut off": (PUBMED.replace("</PubmedArticleSet>", "<PubmedArticle><a>"), 1, "line 16", "not closed"),
     "json: cut off": ("[" + json.dumps(S2) + ',\n{"paperId": "', 1, "line 2", "breaks off"),
-    "json: no object": ("[" + json.dumps(S2) + ", 3, [4]]", 1, "line 1", "object expected"),
+    "json: no object": ("[" + json.dumps(S2) + ", 3, [4]]", 2, "line 1", "not 3 (item 2 of the list)"),
     "json: an error": (json.dumps({"error": "not found"}) + "\n" + json.dumps(S2), 1, "line 1", "not found"),
     "csv: empty row": (CSV + ",,2019,,,,,,\n", 1, "line 4", "nothing in the row"),
     "arxiv: an error": (
@@ -314,7 +314,6 @@ def test_damage_costs_one_record(
     """It is named with file, line and reason; the record beside it is read."""
     found = read(tmp_path, content)
     errors = [item for item in found if isinstance(item, RecordError)]
-    n_errors = 1
     assert len(errors) == n_errors, [str(error) for error in errors]
     assert any(isinstance(item, Record) for item in found)
     assert reason in errors[0].reason
