@@ -14,8 +14,8 @@ import platformdirs
 from litstore.apps.bench import machine, prepared, report, suite
 from litstore.apps.bench.prepared import Corpus
 from litstore.apps.cli.commands import OK, json_option
-from litstore.apps.cli.corpus import progress
 from litstore.apps.cli.output import envelope, note, printable, say, table
+from litstore.apps.cli.progress import progress
 from litstore.errors import ConfigError, OutputError
 from litstore.fields import counted
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -12,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
 
 import click
 
@@ -38,6 +36,7 @@ from litstore.apps.cli.output import (
     skipped_special,
     table,
 )
+from litstore.apps.cli.progress import progress
 from litstore.database.engine import MEMORY
 from litstore.errors import (
     AmbiguousPaperError,
@@ -62,56 +61,6 @@ LOOKED_AT = 1_000
 """So many bad records at the start of a file are passed over in search of a good one."""
 
 Records = Generator[Record | RecordError]
-
-
-class Bar(Protocol):
-    """Where a command tells how far it is."""
-
-    def update(
-        self, *, done: float | None = None, more: float = 0, text: str | None = None
-    ) -> None:
-        """Show that `done` of the total is done, or `more` than before, with a few words."""
-
-
-class _Silent:
-    def update(
-        self, *, done: float | None = None, more: float = 0, text: str | None = None
-    ) -> None:
-        """Show nothing: stderr is not a terminal."""
-
-
-@contextmanager
-def progress(total: float | None) -> Iterator[Bar]:
-    """A progress bar on stderr where that is a terminal; silence elsewhere."""
-    if not sys.stderr.isatty():
-        yield _Silent()
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        BarColumn(),
-        TextColumn("{task.description}", markup=False),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("", total=total)
-
-        class _Shown:
-            def update(
-                self, *, done: float | None = None, more: float = 0, text: str | None = None
-            ) -> None:
-                shown.update(task, completed=done, description=text)
-                shown.advance(task, more)
-
-        yield _Shown()
 
 
 @click.command()

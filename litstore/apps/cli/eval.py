@@ -16,9 +16,9 @@ import numpy as np
 
 import litstore
 from litstore.apps.cli.commands import CHECK_FAILED, OK, db_option, json_option
-from litstore.apps.cli.corpus import progress
 from litstore.apps.cli.eval_report import Report, Row, print_json, print_report, print_warnings
 from litstore.apps.cli.output import note, printable
+from litstore.apps.cli.progress import progress
 from litstore.config import Recipe
 from litstore.database.engine import MEMORY
 from litstore.errors import ConfigError, InputError

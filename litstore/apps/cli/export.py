@@ -6,9 +6,9 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Generic, TypeVar
 
 import click
 
@@ -17,12 +17,19 @@ from litstore import export as papers_out
 from litstore.apps.cli.commands import NOT_FOUND, OK, db_option, json_option
 from litstore.apps.cli.filtering import filter_options
 from litstore.apps.cli.output import envelope, note, printable, read_stdin
+from litstore.apps.cli.progress import Bar, progress
 from litstore.apps.cli.search import ranking_of
 from litstore.errors import InputError, UnknownPaperError
+from litstore.fields import counted
 from litstore.filters import SearchFilters
 from litstore.formats.write.entry import Entry
 from litstore.formats.write.formats import WRITERS
 from litstore.formats.write.styled import Style, read_style
+
+T = TypeVar("T")
+
+TOLD = 100
+"""The bar moves once for so many papers."""
 
 
 @click.command()
@@ -84,18 +91,26 @@ def export(
         elif not everything:
             names = _named(ids) if saved is None else _listed(store, saved, new_only=new_only)
             wanted, unknown = _resolved(store, names)
-        found = _Counted(papers_out.entries(store.database, wanted))
-        if as_json:
-            rows = _styled_rows(references, found) if references else _rows(kind or "", found)
-            errors = [{"id": name, "message": message} for name, message in unknown.items()]
-            envelope("export", rows, status="partial" if unknown else "ok", errors=errors,
-                     format=kind, style=style)  # fmt: skip
-        else:
-            texts = references.references(found) if references else WRITERS[kind or ""](found)
-            if output is None:
-                _print(texts)
+        entries = papers_out.entries(store.database, wanted)
+        n_wanted = len(store) if wanted is None else len(wanted)
+        # On a terminal that shows the papers themselves, a bar would stand between them.
+        is_shown = output is None and not as_json and sys.stdout is not None and sys.stdout.isatty()
+        with nullcontext() if is_shown else progress(n_wanted * (2 if references else 1)) as bar:
+            found = _Counted(entries, bar, "read" if references else "written")
+            if as_json:
+                rows = _styled_rows(references, found) if references else _rows(kind or "", found)
+                errors = [{"id": name, "message": message} for name, message in unknown.items()]
+                envelope("export", rows, status="partial" if unknown else "ok", errors=errors,
+                         format=kind, style=style)  # fmt: skip
             else:
-                _write(texts, found, Path(output), store.path)
+                texts = WRITERS[kind or ""](found) if references is None else _Counted(
+                    references.references(found), bar, "written"
+                )  # fmt: skip
+                if output is None:
+                    _print(texts)
+                else:
+                    _write(texts, found, Path(output), store.path)
+        if not as_json:
             for message in unknown.values():
                 note(printable(message))
         if not found.n and not unknown:
@@ -109,17 +124,26 @@ def _require(message: str, holds: object) -> None:
         raise click.UsageError(message)
 
 
-class _Counted:
-    """Entries, and how many of them came by."""
+class _Counted(Generic[T]):
+    """Entries or their texts, and how many of them came by; a bar tells it, and what was done.
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
-        self._entries = entries
+    A style reads each paper before it writes one: it may have to sort them.
+    """
+
+    def __init__(self, each: Iterable[T], bar: Bar | None, done: str) -> None:
+        self._each = each
+        self._bar = bar
+        self._done = done
         self.n = 0
 
-    def __iter__(self) -> Iterator[Entry]:
-        for entry in self._entries:
+    def __iter__(self) -> Iterator[T]:
+        n_told = 0
+        for one in self._each:
             self.n += 1
-            yield entry
+            if self._bar is not None and self.n - n_told == TOLD:
+                self._bar.update(more=TOLD, text=f"{counted(self.n, 'paper')} {self._done}")
+                n_told = self.n
+            yield one
 
 
 def _rows(kind: str, entries: Iterable[Entry]) -> list[dict[str, str]]:
@@ -185,7 +209,7 @@ def _print(texts: Iterable[str]) -> None:
         click.echo((shown if is_terminal else text).encode("utf-8", "replace"), nl=False)
 
 
-def _write(texts: Iterable[str], found: _Counted, path: Path, store: str) -> None:
+def _write(texts: Iterable[str], found: _Counted[Entry], path: Path, store: str) -> None:
     """Write to a file as bytes: beside it first, so that no half of a file is taken for the whole.
 
     Where no entry was found, the file that is there stays, and none is made.
