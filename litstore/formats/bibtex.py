@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from litstore.errors import RecordError
-from litstore.formats import latex, markup
+from litstore.formats import latex, markup, variables
 from litstore.formats.bibtex_entries import Entry, entries
 from litstore.formats.bibtex_names import split_names
 from litstore.formats.dates import Date, month_of
@@ -287,6 +287,7 @@ def _details(get: _Fields, draft: Draft) -> None:
     draft.put_edition(get.text("edition"))
     draft.put("language", get.text("language", "langid"))
     genre = get.text("type")
+    draft.put("csl", _further(get))
     draft.put("genre", _TYPE_KEYS.get(genre, genre) or _GENRES.get(get.entry.kind, ""))
     for name in ("note", "addendum"):
         draft.put_note(markup.paragraphs(_parbreaks(get.raw(name))).split("\n"))
@@ -295,3 +296,20 @@ def _details(get: _Fields, draft: Draft) -> None:
     draft.put("keywords", text_list(part for text in words for part in re.split(separator, text)))
     if re.match(r"\[?retracted\]?\b[\s:.\-]", draft.title, re.IGNORECASE):
         draft.extra["retracted"] = True
+
+
+def _further(get: _Fields) -> dict[str, Any]:
+    """What only CSL has a name for."""
+    dates = {
+        name: Date.read(get.text(*fields).partition("/")[0])
+        for name, fields in (
+            ("accessed", ("urldate",)), ("original-date", ("origdate", "origyear")),
+        )
+    }  # fmt: skip
+    return variables.further({
+        "version": get.text("version"),
+        "number-of-pages": get.text("pagetotal"),
+        "title-short": get.text("shorttitle"),
+        "translator": [name.as_csl() for name in _names(get, Draft(), "translator")],
+        **{name: variables.of_date(date) for name, date in dates.items() if date},
+    })  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from litstore.errors import RecordError
-from litstore.formats import csl, markup
+from litstore.formats import markup, variables
 from litstore.formats.dates import Date
 from litstore.formats.names import Name
 from litstore.formats.record import (
@@ -91,14 +91,17 @@ def _title(item: Mapping[str, Any]) -> str:
 
 
 def _names(value: object) -> list[Name]:
-    names = csl.names(value)
+    names = variables.names(value)
     return [Name(**{f: markup.plain(getattr(n, f)) for f in n.__slots__}) for n in names]
 
 
 def _date(item: Mapping[str, Any]) -> Date | None:
     """The date of issue, made more precise by a date of publication in the same year."""
-    issued = csl.date(item.get("issued"))
-    known = [csl.date(item.get(key)) for key in ("published-print", "published-online", "posted")]
+    issued = variables.date_of(item.get("issued"))
+    known = [
+        variables.date_of(item.get(key))
+        for key in ("published-print", "published-online", "posted")
+    ]
     if issued is None:
         return next((date for date in known if date), None)
     same = [

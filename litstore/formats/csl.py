@@ -7,14 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from litstore.errors import RecordError
-from litstore.formats import markup
-from litstore.formats.dates import Date
-from litstore.formats.names import Name
+from litstore.formats import markup, variables
 from litstore.formats.record import (
     Draft,
     Record,
     as_list,
-    as_mapping,
     as_text,
     page_range,
     text_list,
@@ -84,9 +81,9 @@ def record(item: Mapping[str, Any], raw: str, line: int) -> Record:
     draft.type = kind if kind in TYPES else "document"
     draft.title = markup.plain(as_text(item.get("title")))
     draft.abstract = markup.paragraphs(as_text(item.get("abstract")))
-    draft.names = names(item.get("author"))
-    draft.editors = names(item.get("editor"))
-    draft.date = date(item.get("issued"))
+    draft.names = variables.names(item.get("author"))
+    draft.editors = variables.names(item.get("editor"))
+    draft.date = variables.date_of(item.get("issued"))
     draft.venue = markup.plain(as_text(item.get("container-title")))
     draft.put(
         "venue_short",
@@ -127,8 +124,12 @@ def _details(item: Mapping[str, Any], draft: Draft) -> None:
         ("language", "language"), ("genre", "genre"),
     ):  # fmt: skip
         draft.put(name, markup.plain(as_text(item.get(key))))
+    other = variables.further(item, has_markup=True)
     if draft.type in NUMBERED:
-        draft.put("issue", as_text(item.get("number")))
+        draft.put("issue", other.pop("number", None))
+    elif draft.type == "article" and detect(other.get("number", "")):
+        del other["number"]
+    draft.put("csl", other)
     draft.put("pages", page_range(as_text(item.get("page"))))
     draft.put("issn", text_list(re.split(r"[,;]", as_text(item.get("ISSN")))))
     words = item.get("keyword")
@@ -142,29 +143,3 @@ def _details(item: Mapping[str, Any], draft: Draft) -> None:
         "RETRACTED:"
     ):
         draft.extra["retracted"] = True
-
-
-def names(value: object) -> list[Name]:
-    """Return a list of CSL names; what is none is left out."""
-    found = []
-    for item in as_list(value):
-        name = (
-            Name(literal=item)
-            if isinstance(item, str) and item
-            else Name.from_csl(as_mapping(item))
-        )
-        if name is not None:
-            found.append(name)
-    return found
-
-
-def date(value: object) -> Date | None:
-    """Return the first date of a CSL date: parts, or a text to be read."""
-    value = as_mapping(value)
-    parts = as_list(value.get("date-parts"))
-    first = as_list(parts[0]) if parts else []
-    if first:
-        # A month above 12 is a season in CSL: the year is known, no month is.
-        return Date.of(*[*first, None, None][:3])
-    text = as_text(value.get("raw")) or as_text(value.get("literal"))
-    return Date.read(text) if text else None

@@ -44,6 +44,7 @@ EXTRA: Final = {
     "preprints": "names (doi:…, pmid:…) of the works that are preprints of it, as the record says",
     "published_as": "names of the works that were published of it, a preprint, as the record says",
     "retracted": "true for a work that was retracted",
+    "csl": "further variables of CSL (accessed, version, translator), in the form of CSL-JSON",
     "authors_truncated": "true where the record itself says that authors are missing",
 }
 """What readers put into `Paper.extra`, and writers take out of it."""
@@ -142,7 +143,7 @@ class Draft:
         """Whether there is nothing to know a paper by."""
         return not (
             self.title or self.abstract or self.names or self.editors or self.identifiers
-            or self.venue or self.url or self.extra.keys() - {"citation_key"}
+            or self.venue or self.url or self.extra.keys() - {"citation_key", "csl"}
         )  # fmt: skip
 
     def finish(

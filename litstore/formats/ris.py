@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from litstore.errors import RecordError
-from litstore.formats import markup, tagged
+from litstore.formats import markup, tagged, variables
 from litstore.formats.dates import Date
 from litstore.formats.names import Name
 from litstore.formats.record import Draft, Record, page_range, text_list
@@ -43,6 +43,9 @@ _TAG: Final = re.compile(r"[ \t]*([A-Z][A-Z0-9])(?: {2}| |\t)-(?:[ \t](.*)|)\Z")
 _LOOSE_TY: Final = re.compile(r"[ \t]*(TY)[ \t]*-[ \t]*([A-Za-z]+)[ \t]*\Z")
 _START: Final = re.compile(r"^[ \t]*TY[ \t]{0,2}-[ \t]*[A-Za-z]", re.MULTILINE)
 _NOISE: Final = re.compile(r"\s*(?:[0-9]+\.|Record #.*|Provider: .*|Content: .*|Database: .*)?\s*")
+_SEEN: Final = re.compile(r"([0-9]{4})[/-]([0-9]{1,2})[/-]([0-9]{1,2})(?![0-9])/?(?!.*[0-9]{4})")
+"""The day in Y2 on which the address was seen; days of a conference are two, or words."""
+
 _TITLED_BY: Final = ("T1", "TI", "CT", "BT")
 _KNOWN_LOOSE: Final = words(
     """
@@ -244,6 +247,9 @@ def _details(block: Block, draft: Draft) -> None:
     keywords = tagged.split_list(block.all("KW"), "\n")
     draft.put("keywords", text_list(markup.plain(word) for word in keywords))
     draft.url = next(iter(_links(block)), "")
+    if draft.url and (seen := _SEEN.match(block.first("Y2"))):
+        accessed = Date.of(*seen.groups())
+        draft.put("csl", {"accessed": variables.of_date(accessed)} if accessed else None)
     draft.put("citation_key", block.first("LB") or _key(block.first("ID")))
     draft.put_note(markup.paragraphs(text) for text in block.all("N1"))
     if re.match(r"(?:\[?retracted\]?|withdrawn)\b[\s:.\-]", draft.title, re.IGNORECASE):

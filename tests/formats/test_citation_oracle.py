@@ -20,9 +20,18 @@ from hypothesis import strategies as st
 
 from litstore.errors import LitstoreError
 from litstore.formats import reading
+from litstore.formats.names import Name
 from litstore.formats.record import Record
 from litstore.formats.write.apa import apa_reference
-from litstore.formats.write.citation import PARTS, PERIODICALS, SERIAL, initials, link, type_of
+from litstore.formats.write.citation import (
+    PARTS,
+    PERIODICALS,
+    SERIAL,
+    edition,
+    initials,
+    link,
+    type_of,
+)
 from litstore.formats.write.entry import Entry
 from litstore.formats.write.styled import Style, read_style
 from litstore.formats.write.vancouver import abbreviated, shortened, vancouver_reference
@@ -209,7 +218,8 @@ def hyphens(text: str, entry: Entry) -> str:
 def one_link(text: str, _: Entry) -> str:
     if " doi:" not in text or "Available from: " not in text:
         return text
-    return re.sub(r" Available from: \S+(?= doi:)", "", text.replace(" [Internet]", ""))
+    text = re.sub(r" \[cited [^\]]*\]", "", text.replace(" [Internet]", ""))
+    return re.sub(r" Available from: \S+(?= doi:)", "", text)
 
 
 def article_editor(text: str, entry: Entry) -> str:
@@ -219,7 +229,7 @@ def article_editor(text: str, entry: Entry) -> str:
 
 
 def two_initials(text: str, entry: Entry) -> str:
-    for name in [*entry.names, *entry.editors]:
+    for name in [*entry.names, *entry.editors, *entry.translators]:
         short = initials(name.given, dots=False)
         text = (
             text.replace(f"{name.full_family} {short}", f"{name.full_family} {short[:2]}")
@@ -232,6 +242,8 @@ def two_initials(text: str, entry: Entry) -> str:
 def no_date(text: str, entry: Entry) -> str:
     if entry.date is not None or "[date unknown]" in text:
         return text
+    if " [cited " in text:
+        return text.replace(" [cited ", f" {UNKNOWN} [cited ")
     volume, issue = entry.text("volume"), entry.text("issue")
     where = f"{volume}({issue})" if issue else volume
     if type_of(entry) not in SERIAL:
@@ -245,6 +257,61 @@ def no_date(text: str, entry: Entry) -> str:
         return re.sub(r"(?= doi:| PubMed PMID| Available from: )|$", f" {UNKNOWN}.", text, count=1)
     text = re.sub(rf" Vol\. {re.escape(volume)}\.", "", text)
     return re.sub(rf"(?<=[.?!]) {re.escape(where)}", f" [date unknown];{where}", text)
+
+
+def publisher_once(text: str, entry: Entry) -> str:
+    publisher = entry.text("publisher")
+    is_author = [name.literal for name in entry.names] == [publisher]
+    if not is_author or not publisher:
+        return text
+    head, point, tail = text.partition(". ")
+    return f"{head}{point}{tail.replace(f' {publisher}.', '', 1)}"
+
+
+def more_authors(text: str, entry: Entry) -> str:
+    if not entry.has_more_authors:
+        return text
+    names, opened, rest = text.partition(" (")
+    return f"{names.replace(', & ', ', ')}, et al.{opened}{rest}"
+
+
+def translators(text: str, entry: Entry) -> str:
+    """Theirs names them where there is no author, or else behind the editors who stand for one."""
+    if type_of(entry) in SERIAL or not entry.translators or not (entry.names or entry.editors):
+        return text
+    several = "s" * (len(entry.translators) > 1)
+    said = f"{', '.join(map(in_vancouver, entry.translators))}, translator{several}"
+    text = text.replace(f", {said}.", ".", 1)
+    edited = ", ".join(map(in_vancouver, entry.editors))
+    edited += f", editor{'s' * (len(entry.editors) > 1)}"
+    if type_of(entry) not in PARTS and entry.names and entry.editors:
+        both = f"{edited} and translator{several}"
+        return text.replace(
+            edited, both if entry.editors == entry.translators else f"{said}; {edited}"
+        )
+    at = next(
+        text.index(part) + len(part)
+        for part in (
+            f" {edition(entry)}",
+            f"{entry.paper.title} [Internet].",
+            f"{entry.paper.title}.",
+        )
+        if part.strip() and part in text
+    )
+    return f"{text[:at]} {said}.{text[at:]}"
+
+
+def in_vancouver(name: Name) -> str:
+    return f"{name.full_family} {initials(name.given, dots=False)[:2]}"
+
+
+def version(text: str, entry: Entry) -> str:
+    said = edition(entry)
+    if entry.paper.type != "software" or not said or said in text:
+        return text
+    at = text.index("] [Internet]." if "] [Internet]." in text else "].") + 1
+    at = text.index(".", at) + 1
+    return f"{text[:at]} {said}.{text[at:]}"
 
 
 UNKNOWN = "[date unknown]"
@@ -267,6 +334,8 @@ APA = [
     Kind("address", "both", "APA 9.34: the address that lasts, which arXiv's does", address),
     Kind("quoted", "both", "American points go inside the quotation mark with which a title ends; ours leaves a title as it is",
          instead(r"\.”(?= |$)", "”.")),
+    Kind("publisher once", "ours", "APA 9.29: a publisher that is the author is not said again", publisher_once),
+    Kind("more authors", "ours", "no style knows that a record says of itself that it leaves authors out", more_authors),
     Kind("blank control", "both", "a control character in a name becomes a space", instead("[\x7f-\x9f]", " ")),
 ]  # fmt: skip
 VANCOUVER = [
@@ -283,6 +352,8 @@ VANCOUVER = [
     Kind("type of article", "ours", "Citing Medicine 1: letters, editorials and abstracts are told apart, articles are not", type_of_article),
     Kind("kind of report", "ours", "ICMJE 33: \"Final report.\" is a sentence behind the title, the number has \"Report No.:\"", kind_of_report),
     Kind("what it is", "ours", "Citing Medicine 4 and 18: [dissertation] stands behind the title, and what software is", what_it_is),
+    Kind("translators", "ours", "Citing Medicine 2: secondary authors stand behind title and edition", translators),
+    Kind("version", "ours", "Citing Medicine 18: the version of software stands behind its title", version),
     Kind("abbreviations", "ours", "Citing Medicine 1: abbreviations lose their points, full names keep them", points_of_abbreviations),
     Kind("kept in", "both", "Citing Medicine 2: a book is in no other; the style prints where it is kept", kept_in),
     Kind("without a book", "ours", "Citing Medicine 22: [Internet] stands behind the title of the whole, which is the only one", without_a_book),

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from litstore.formats import variables
 from litstore.formats.dates import MONTHS
 from litstore.formats.names import Name
 from litstore.formats.words import words
@@ -61,8 +62,24 @@ def apa_reference(entry: Entry) -> str:
         label = f" ({'Eds.' if len(names) > 1 else 'Ed.'})"
     more = bool(names) and entry.has_more_authors
     head = [stopped(_names(names, more=more) + label), when, title] if names else [title, when]
-    found = " ".join(filter(None, [*head, stopped(_source(entry)), link(entry)]))
-    return unbroken(found)
+    tail = [stopped(_source(entry)), _address(entry), _original(entry)]
+    return unbroken(" ".join(filter(None, [*head, *tail])))
+
+
+def _address(entry: Entry) -> str:
+    """The address; of what has no date, and is no work with a DOI, with the day it was seen."""
+    address, seen = link(entry), entry.accessed
+    if not address or seen is None or entry.date or entry.identifier("doi") or entry.arxiv_alone:
+        return address
+    day = f" {seen.day}" if seen.day else ""
+    when = f"{MONTHS[seen.month - 1].capitalize()}{day}, {seen.year}" if seen.month else seen.year
+    return f"Retrieved {when}, from {address}"
+
+
+def _original(entry: Entry) -> str:
+    """When a work first came out that is read in a later edition or in a translation."""
+    first = variables.date_of(entry.further.get("original-date"))
+    return f"(Original work published {first.year})" if first else ""
 
 
 def _date(entry: Entry) -> str:
@@ -78,13 +95,20 @@ def _date(entry: Entry) -> str:
 def _title(entry: Entry) -> str:
     """The title, what tells it apart in parentheses, what kind of work it is in brackets."""
     kind, found = type_of(entry), [entry.paper.title]
-    if kind in PARTS:
+    if kind in PARTS or kind in SERIAL:
         # Without a book to stand behind, the pages stand behind the title.
-        found.append(_in_parentheses("" if entry.paper.venue else _pages_of(dashed(entry))))
-    elif kind not in SERIAL:
+        is_placed = entry.paper.venue or kind in SERIAL
+        pages = "" if is_placed else _pages_of(dashed(entry))
+        by = _by([(entry.translators, "Trans.", "Trans.")])
+        found.append(_in_parentheses("; ".join(filter(None, (by, pages)))))
+    else:
         told = ", ".join(filter(None, (edition(entry), _volume(entry), _number(entry))))
-        by = _and([_straight(name) for name in entry.editors]) if entry.names else ""
-        by = f"{by}, {'Eds.' if len(entry.editors) > 1 else 'Ed.'}" if by else ""
+        editors = entry.editors if entry.names else []
+        both = " & Trans." if editors and editors == entry.translators else ""
+        by = _by([
+            (editors, f"Ed.{both}", f"Eds.{both}"),
+            ([] if both else entry.translators, "Trans.", "Trans."),
+        ])  # fmt: skip
         found.append(_in_parentheses("; ".join(filter(None, (by, told)))))
     if entry.arxiv_alone:
         found.append(f"(arXiv:{entry.arxiv_alone})")
@@ -196,6 +220,15 @@ def _venue(entry: Entry) -> str:
         if piece.islower() and (piece not in _SMALL or earlier.endswith(":") or not at)
         else piece
         for at, (piece, earlier) in enumerate(zip(pieces, before, strict=False))
+    )
+
+
+def _by(people: list[tuple[list[Name], str, str]]) -> str:
+    """Who else made a work, each group with what one of them, or several, are called."""
+    return "; ".join(
+        f"{_and([_straight(name) for name in names])}, {several if len(names) > 1 else one}"
+        for names, one, several in people
+        if names
     )
 
 

@@ -57,6 +57,9 @@ def edition(entry: Entry) -> str:
     What names an edition in another language is as it is; software has versions.
     """
     text = entry.text("edition").rstrip(".")
+    version = entry.further.get("version", "")
+    if entry.paper.type == "software" and not text and version:
+        return version if "version" in version.lower() else f"Version {version.removeprefix('v')}"
     if not text or text.lower() in ("1", "1st", "first"):
         return ""
     if entry.paper.type == "software" and re.fullmatch(r"[0-9.]+\w*", text):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from litstore.formats.csl import NUMBERED, TYPES
+from litstore.formats.variables import of_date
 from litstore.formats.write.entry import Entry
 
 
@@ -31,7 +32,6 @@ def item(entry: Entry) -> dict[str, Any]:
     """Return one paper as a CSL item, without empty fields."""
     paper = entry.paper
     date = entry.date
-    parts = [date.year, date.month, date.day] if date else []
     found: dict[str, Any] = {
         "id": entry.key,
         "citation-key": entry.key,
@@ -39,7 +39,7 @@ def item(entry: Entry) -> dict[str, Any]:
         "title": paper.title,
         "author": [name.as_csl() for name in entry.names],
         "editor": [name.as_csl() for name in entry.editors],
-        "issued": {"date-parts": [[part for part in parts if part is not None]]} if date else None,
+        "issued": of_date(date) if date else None,
         "container-title": paper.venue,
         "container-title-short": entry.text("venue_short"),
         "abstract": paper.abstract,
@@ -63,4 +63,5 @@ def item(entry: Entry) -> dict[str, Any]:
         found[name] = entry.text(name)
     if paper.type in NUMBERED:
         found["number"] = found.pop("issue")
-    return {key: value for key, value in found.items() if value not in (None, "", [])}
+    given = {key: value for key, value in found.items() if value not in (None, "", [])}
+    return {**entry.further, **given}

@@ -8,6 +8,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from litstore.formats import variables
 from litstore.formats.dates import Date
 from litstore.formats.names import Name
 from litstore.formats.record import RETRACTED_NOTE
@@ -118,6 +119,22 @@ class Entry:
         ):  # fmt: skip
             return ""
         return f"No title; known as {unbroken(paper.id)}"
+
+    @property
+    def further(self) -> dict[str, Any]:
+        """Variables of CSL that litstore has no name for, in the form of CSL-JSON."""
+        kept = self.paper.extra.get("csl")
+        return variables.further(kept) if isinstance(kept, Mapping) else {}
+
+    @property
+    def translators(self) -> list[Name]:
+        """The translators in parts."""
+        return variables.names(self.further.get("translator"))
+
+    @property
+    def accessed(self) -> Date | None:
+        """The day on which the address was last seen to lead there."""
+        return variables.date_of(self.further.get("accessed"))
 
     def text(self, name: str) -> str:
         """What stands in `extra` under a name, as text on one line; "" where nothing does."""

@@ -47,7 +47,6 @@ _HYPHENED: Final = re.compile(r"(?<=[^\W\d_]-)[^\W\d_]")
 _LISTS: Final = "./ancestor::*[self::cs:citation or self::cs:bibliography][1]"
 _LONGER: Final = {"verb-short": "verb", "verb": None, "symbol": "short", "short": None}
 _GREATEST_ROMAN: Final = 3999
-_NAMES: Final = ("author", "editor")
 
 
 class Words(String):
@@ -471,9 +470,9 @@ def reference(item: Mapping[str, Any]) -> Reference:
     """Return the variables of a CSL item as citeproc-py wants them."""
     fields: dict[str, Any] = {}
     for name, value in item.items():
-        if name in _NAMES:
+        if isinstance(value, list):
             fields[name] = [Person(**parts) for parts in value]
-        elif name == "issued":
+        elif isinstance(value, Mapping):
             parts = dict(zip(("year", "month", "day"), value["date-parts"][0], strict=False))
             fields[name] = Moment(**parts)
         elif name == "language":

@@ -44,6 +44,8 @@ def _tags(entry: Entry) -> Iterator[tuple[str, str]]:
     if date is not None:
         yield "PY", str(date.year)
         yield "DA", _slashes(date)
+    if (seen := entry.accessed) is not None and seen.day:
+        yield "Y2", _slashes(seen)
     yield from _places(entry)
 
 

@@ -225,7 +225,7 @@ def _fields(entry: Entry, file: StyleFile) -> dict[str, Any]:
     for name, value in fields.items():
         if isinstance(value, str):
             found[name] = _line(value)
-        elif name in ("author", "editor"):
+        elif isinstance(value, list):
             found[name] = [
                 {key: _line(given_initials(part) if key == "given" else part)
                  for key, part in each.items()}

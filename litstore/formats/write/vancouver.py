@@ -51,8 +51,10 @@ def vancouver_reference(entry: Entry) -> str:
     if kind == "patent":
         label = f", inventor{'s' if len(names) > 1 else ''}"
     elif not names and kind not in PARTS:
-        names = entry.editors
-        label = f", editor{'s' if len(names) > 1 else ''}"
+        names, called = (
+            (entry.editors, "editor") if entry.editors else (entry.translators, "translator")
+        )
+        label = f", {called}{'s' if len(names) > 1 else ''}"
     if kind == "webpage" and entry.paper.venue:
         # A page is a part of its site, which is named first.
         title, source = f"{entry.paper.venue}{_medium(entry)}", [*source, title]
@@ -136,24 +138,37 @@ def _in_series(entry: Entry) -> list[str]:
 def _in_book(entry: Entry) -> list[str]:
     """The book that it is in, if it is in one; edition; place: publisher; date; pages."""
     kind, editors, venue = type_of(entry), entry.editors, entry.paper.venue or ""
-    by = ""
-    if editors:
-        by = f"{_names(editors, in_sentence=True)}, editor{'s' if len(editors) > 1 else ''}"
-    book = [by] if entry.names else []
+    by = _secondary(editors, "editor")
+    translated = _secondary(entry.translators, "translator") if entry.names or editors else ""
+    if entry.names and editors and editors == entry.translators and kind not in PARTS:
+        s = "s" * (len(editors) > 1)
+        translated, by = "", f"{by} and translator{s}"
+    others = "; ".join(filter(None, (translated, by if entry.names else "")))
+    book: list[str] = []
     if kind in PARTS:
         book = [f"In: {by}. {venue}{_medium(entry)}" if by else f"In: {venue}{_medium(entry)}"]
-        book = book if venue else []
+        book = [translated, *(book if venue else [])]
+        others = ""
     # What has no publisher is of the archive, the office or the university that keeps it.
     keeper = venue if kind not in (*PARTS, "book", "webpage") else ""
     imprint = ": ".join(filter(None, (entry.text("place"), entry.text("publisher") or keeper)))
     number = entry.text("issue") if kind == "report" else ""
     pages, series = shortened(*entry.page_range) if kind in PARTS else "", entry.text("series")
     published = "; ".join(filter(None, (imprint, _book_date(entry))))
+    if kind not in PARTS and entry.further.get("number-of-pages", "").isdigit():
+        pages = entry.further["number-of-pages"]
+    extent = f"p. {pages}" if kind in PARTS else f"{pages} p."
     return [
-        *book, edition(entry), _volume(entry), published,
-        f"p. {pages}" if pages else "", f"Report No.: {number}" if number else "",
+        *book, edition(entry), others, _volume(entry), published,
+        extent if pages else "", f"Report No.: {number}" if number else "",
         f"({series})" if series else "",
     ]  # fmt: skip
+
+
+def _secondary(names: list[Name], called: str) -> str:
+    if not names:
+        return ""
+    return f"{_names(names, in_sentence=True)}, {called}{'s' if len(names) > 1 else ''}"
 
 
 def _volume(entry: Entry) -> str:
@@ -168,12 +183,18 @@ def _book_date(entry: Entry) -> str:
     date, kind = entry.date, entry.paper.type
     if date is None or kind in _DATED:
         return _date(entry)
-    return _day(date.year, date.month if kind == "report" else None, None)
+    return _day(date.year, date.month if kind == "report" else None, None) + _cited(entry)
 
 
 def _date(entry: Entry) -> str:
     date = entry.date
-    return _day(date.year, date.month, date.day) if date else _UNKNOWN_DATE
+    return (_day(date.year, date.month, date.day) if date else _UNKNOWN_DATE) + _cited(entry)
+
+
+def _cited(entry: Entry) -> str:
+    """The day on which an address was seen, where one is told."""
+    seen = entry.accessed
+    return f" [cited {_day(seen.year, seen.month, seen.day)}]" if seen and _address(entry) else ""
 
 
 def _day(year: int, month: int | None, day: int | None) -> str:

@@ -1,0 +1,153 @@
+"""Variables of CSL without a name in litstore: kept, and given to who can say them."""
+# ruff: noqa: E501 (references are as long as they are)
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from litstore import Paper
+from litstore.formats.variables import further
+from litstore.formats.write.entry import Entry
+from litstore.formats.write.formats import WRITERS
+from tests.formats.test_write import read, written
+
+ITEM: dict[str, Any] = {
+    "id": "x1", "type": "webpage", "title": "Herring", "URL": "https://example.org/herring",
+    "author": [{"family": "Berg", "given": "Jan"}], "issued": {"date-parts": [[2019]]},
+    "accessed": {"date-parts": [["2020", 5, 3]]}, "version": "2.1 <i>beta</i>", "authority": "NOAA",
+    "translator": [{"family": "Silva", "given": "Ana"}], "original-date": {"raw": "1912-04"},
+    "number-of-pages": 12, "nonsense": "x", "scale": ["no text"], "chair": "Nobody in parts",
+}  # fmt: skip
+KEPT = {
+    "accessed": {"date-parts": [[2020, 5, 3]]}, "version": "2.1 beta", "authority": "NOAA",
+    "translator": [{"family": "Silva", "given": "Ana"}], "number-of-pages": "12",
+    "original-date": {"date-parts": [[1912, 4]]}, "chair": [{"literal": "Nobody in parts"}],
+}  # fmt: skip
+
+
+@pytest.fixture
+def paper() -> Paper:
+    (found,) = read(json.dumps([ITEM]))
+    return found
+
+
+def test_csl_gives_and_takes_them_all(paper: Paper) -> None:
+    """What is no variable, or not in its form, is not among them."""
+    assert paper.extra["csl"] == KEPT
+    (again,) = read(written("csl", paper))
+    assert again.extra["csl"] == KEPT
+    assert further(KEPT) == KEPT
+
+
+def test_a_number_is_said_once() -> None:
+    """As the issue of what is numbered, or as an identifier; else under its own name."""
+    report = {**ITEM, "type": "report", "number": "R-7"}
+    (numbered,) = read(json.dumps([report]))
+    assert (numbered.extra["issue"], "number" in numbered.extra["csl"]) == ("R-7", False)
+    assert json.loads(written("csl", numbered))[0]["number"] == "R-7"
+    (preprint,) = read(json.dumps([{**ITEM, "type": "article", "number": "arXiv:1905.00001"}]))
+    assert (preprint.identifiers["arxiv"], "number" in preprint.extra["csl"]) == (
+        "1905.00001",
+        False,
+    )
+    (page,) = read(json.dumps([{**ITEM, "number": "7"}]))
+    assert page.extra["csl"]["number"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [("bibtex", ("accessed", "number-of-pages", "version", "translator")),
+     ("biblatex", ("accessed", "number-of-pages", "version", "translator")),
+     ("ris", ("accessed",))],
+)  # fmt: skip
+def test_other_formats_carry_some(paper: Paper, kind: str, names: tuple[str, ...]) -> None:
+    """Under the names that they have for them."""
+    (again,) = read(written(kind, paper))
+    assert again.extra["csl"] == {name: KEPT[name] for name in names}
+
+
+def test_the_days_of_a_conference_are_no_visit() -> None:
+    """Programs put them where others put the day on which an address was seen."""
+    for days in ("2019/06/10 through 2019/06/12", "10 June 2019 through 12 June 2019"):
+        (found,) = read(
+            f"TY  - CONF\nTI  - Herring\nUR  - https://example.org\nY2  - {days}\nER  - \n"
+        )
+        assert "csl" not in found.extra
+
+
+def test_what_fields_cannot_hold_is_left_out() -> None:
+    """They may come from anywhere."""
+    for kept in ("text", ["list"], {"accessed": "2020"}, {"accessed": {"date-parts": [[99999]]}},
+                 {"translator": [7, {"family": 3}]}, {"version": {"a": 1}},
+                 {"title": "Other"}):  # fmt: skip
+        entry = Entry(Paper("p1", "Herring", extra={"csl": kept}), "key")
+        assert entry.further == {}
+        (item,) = json.loads("".join(WRITERS["csl"]([entry])))
+        assert item["title"] == "Herring"
+
+
+def test_vancouver_says_when_an_address_was_seen(paper: Paper) -> None:
+    """Where it prints the address; a DOI does not change."""
+    assert "2019 [cited 2020 May 3]. 12 p. Available from: https://example.org/herring" in written(
+        "vancouver", paper
+    )
+    paper.identifiers["doi"] = "10.1000/x"
+    assert "cited" not in written("vancouver", paper)
+    page = Paper("p1", "Tea", type="article-journal", venue="Am J Nurs", year=2002, url="https://example.org",
+                 extra={"date": "2002-06", "volume": "102", "issue": "6", "csl": KEPT})  # fmt: skip
+    assert "Am J Nurs [Internet]. 2002 Jun [cited 2020 May 3];102(6). Available" in written(
+        "vancouver", page
+    )
+
+
+def test_styles_print_them(paper: Paper) -> None:
+    """As they do of any item, and their text as text."""
+    pytest.importorskip("citeproc")
+    from litstore.formats.write.styled import read_style
+
+    translator = [{"family": "<b>Silva", "given": "Ana"}]
+    paper = replace(paper, type="book", extra={"csl": {**KEPT, "translator": translator}})
+    (line,) = read_style("apa").references([Entry(paper, "k")])
+    assert "A. <b>Silva, Trans." in line
+    (marked,) = [
+        text
+        for text in read_style("apa", as_html=True).references([Entry(paper, "k")])
+        if "Trans" in text
+    ]
+    assert "A. &lt;b&gt;Silva, Trans." in marked
+
+
+BOOK: dict[str, Any] = {"type": "book", "title": "On tea", "author": [{"family": "Bee", "given": "Jan"}], "issued": {"date-parts": [[2010]]}}  # fmt: skip
+ANA = [{"family": "Silva", "given": "Ana"}]
+BOB = [{"family": "Roodyn", "given": "Bob D."}]
+
+
+@pytest.mark.parametrize(
+    ("further", "apa", "vancouver"),
+    [
+        ({"translator": ANA, "edition": "2"}, "On tea (A. Silva, Trans.; 2nd ed.).", "On tea. 2nd ed. Silva A, translator. 2010."),
+        ({"translator": ANA, "editor": BOB}, "On tea (B. D. Roodyn, Ed.; A. Silva, Trans.).",
+         "On tea. Silva A, translator; Roodyn BD, editor. 2010."),
+        ({"translator": ANA, "editor": ANA}, "On tea (A. Silva, Ed. & Trans.).", "On tea. Silva A, editor and translator. 2010."),
+        ({"translator": ANA, "author": []}, "On tea (A. Silva, Trans.). (2010).", "Silva A, translator. On tea. 2010."),
+        ({"translator": ANA, "type": "chapter", "container-title": "Teas"}, "On tea (A. Silva, Trans.). In Teas",
+         "On tea. Silva A, translator. In: Teas. 2010."),
+        ({"translator": ANA, "type": "article-journal", "container-title": "Teas"}, "On tea (A. Silva, Trans.). Teas.", "Bee J. On tea. Teas. 2010."),
+        ({"original-date": {"date-parts": [[1912]]}, "number-of-pages": "362"}, "On tea. (Original work published 1912)", "On tea. 2010. 362 p."),
+        ({"type": "software", "version": "v2.1"}, "On tea (Version 2.1) [Computer software].", "On tea [computer software]. Version 2.1. 2010."),
+        ({"type": "software", "version": "2.1 beta"}, "On tea (Version 2.1 beta) [Computer software].",
+         "On tea [computer software]. Version 2.1 beta. 2010."),
+        ({"issued": None, "URL": "https://x.no", "accessed": {"date-parts": [[2020, 5, 3]]}},
+         "(n.d.). On tea. Retrieved May 3, 2020, from https://x.no", "On tea [Internet]. [date unknown] [cited 2020 May 3]. Available"),
+        ({"URL": "https://x.no", "accessed": {"date-parts": [[2020, 5, 3]]}}, "On tea. https://x.no", "On tea [Internet]. 2010 [cited 2020 May 3]."),
+    ],
+)  # fmt: skip
+def test_references_for_people_print_them(
+    further: dict[str, Any], apa: str, vancouver: str
+) -> None:
+    """Where the books of the two styles have them."""
+    (paper,) = read(json.dumps([{**BOOK, **further}]))
+    assert apa in written("apa", paper)
+    assert vancouver in written("vancouver", paper)
