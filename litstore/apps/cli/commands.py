@@ -192,6 +192,19 @@ def _answer(
     arguments: list[str], kind: str, message: str, code: int, *, retryable: bool = False
 ) -> None:
     """Tell a failure as an envelope."""
-    command = next((word for word in arguments if word in HOMES), "")
     found = {"type": kind, "message": message, "retryable": retryable}
-    envelope(command, [], status="error", errors=[found], exit_code=code)
+    envelope(_name_of(arguments), [], status="error", errors=[found], exit_code=code)
+
+
+def _name_of(arguments: list[str]) -> str:
+    """The command that a line names, with the group before it: "saved run"."""
+    found: list[str] = []
+    command: click.Command | None = cli
+    for word in arguments:
+        if not isinstance(command, click.Group):
+            break
+        inner = command.get_command(click.Context(command), word)
+        if inner is not None:
+            found.append(word)
+            command = inner
+    return " ".join(found)

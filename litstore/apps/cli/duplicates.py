@@ -41,7 +41,7 @@ def list_(possible: bool, db: str | None, as_json: bool) -> int:
             linked = by_hand.linked(store.database)
     if possible:
         if as_json:
-            envelope("duplicates", [{"ids": group} for group in groups])
+            envelope("duplicates list", [{"ids": group} for group in groups])
             return OK
         table(("group", "id", "year", "title"),
               [(n, *row) for n, group in enumerate(rows, 1) for row in group], right="group year",
@@ -94,7 +94,7 @@ def versions_(find: bool, db: str | None, as_json: bool) -> int:
         n_new = len(by_hand.link(store.database)) if find else 0
         pairs = by_hand.linked(store.database)
     if as_json:
-        envelope("duplicates", list(map(asdict, pairs)), new=n_new)
+        envelope("duplicates versions", list(map(asdict, pairs)), new=n_new)
         return OK
     table(("preprint", "published", "known by"),
           [(pair.preprint_id, pair.published_id, pair.reason) for pair in pairs])  # fmt: skip
@@ -134,14 +134,18 @@ def accept(
         else:
             groups = [list(ids)]
         if any(len(group) < 2 for group in groups):
-            raise click.UsageError("two ids at least, between tabs on stdin")
+            raise click.UsageError(
+                "name two papers at least, the first one stays: on stdin a line, with a tab between"
+                if ids == ("-",)
+                else "name two papers at least: ID OTHER; the first one stays"
+            )
         pairs = [(first, other) for first, *others in groups for other in others]
         denied = by_hand.denied(store.database, pairs)
         kept = by_hand.accept_all(store.database, pairs)
     for one, other in denied:
         note(f"{printable(one)} and {printable(other)} were said to be two works; no longer")
     if as_json:
-        envelope("duplicates", [{"id": paper.id, "title": paper.title} for paper in kept])
+        envelope("duplicates accept", [{"id": paper.id, "title": paper.title} for paper in kept])
     else:
         for paper in kept:
             say(f"merged into {printable(paper.id)}")
@@ -175,7 +179,7 @@ def split(paper_id: str, record: str | None, whole: bool, db: str | None, as_jso
     with litstore.open(db, create=False) as store:
         names = by_hand.split(store.database, paper_id, record=record, whole=whole)
     if as_json:
-        envelope("duplicates", names)
+        envelope("duplicates split", names)
     else:
         for name in names:
             say(name)
@@ -196,7 +200,7 @@ def never(paper_id: str, other_id: str, db: str | None, as_json: bool) -> int:
     with litstore.open(db, create=False) as store:
         pair = by_hand.never(store.database, paper_id, other_id)
     if as_json:
-        envelope("duplicates", [{"ids": list(pair)}])
+        envelope("duplicates never", [{"ids": list(pair)}])
     else:
         say(f"{pair[0]} and {pair[1]} are two works")
     return OK
