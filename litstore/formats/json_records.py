@@ -39,7 +39,6 @@ def read(source: Source, *, only: ModuleType | None = None) -> Iterator[Record |
             yield value
         elif isinstance(value, json_values.Piece):
             yield from _before_cut(value.raw, source.name, value.line, only)
-            yield RecordError(json_values.BREAKS_OFF, source=source.name, line=value.line)
         else:
             for found in _records(value.content, value.raw, source.name, value.line, only):
                 yield _placed(found, value.item)

@@ -58,7 +58,8 @@ class Piece:
 def values(source: Source) -> Iterator[Value | Piece | RecordError]:
     """Yield each value that is a record or holds records, or why it cannot be read.
 
-    A document that breaks off comes as the Piece that there is of it, see `items_before_cut`.
+    A document that breaks off comes as the Piece that there is of it, see `items_before_cut`, with
+    the error behind it.
     """
     for found in _cut(source):
         if isinstance(found, RecordError) or not found.is_whole:
@@ -268,7 +269,7 @@ class _Cutter:
         is_kept = self.start is not None and not self.is_passed_over
         if is_kept and (self.is_bare or self.item is None):
             yield self._piece(is_whole=self.is_bare)
-        if self.item is not None:
+        if self.item is not None or (is_kept and is_open):
             reason = in_list(BREAKS_OFF, self.item) if is_open else BREAKS_OFF
             at = len(self.buffer) if self.start is None else self.start
             yield RecordError(reason, source=self.name, line=self._line_of(at))
