@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from litstore import fields, preparation
-from litstore.citations import edges
+from litstore.citations import edges, recount
 from litstore.citations.edges import Said
 from litstore.config import Recipe, find_profile
 from litstore.database import packed_ids, papers, stats
@@ -316,7 +316,7 @@ def rebuild(
             n_docs += len(docs)
             if on_papers:
                 on_papers(n_docs)
-        edges.recount(connection)
+        recount.recount(connection)
         generation = stats.reset(
             connection,
             n_docs=n_docs,

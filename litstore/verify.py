@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-from litstore.citations import edges
+from litstore.citations import edges, recount
 from litstore.config import Recipe
 from litstore.database import contradictions, packed_ids, papers, stats
 from litstore.database.columns import LENGTHS, PER_ROW, YEARS, Column, Numbers
@@ -45,7 +45,7 @@ WITH counted AS (
     SELECT doc, sum(is_citing) AS n_references, sum(is_cited) AS n_cited_by
     FROM (SELECT citing_doc AS doc, 1 AS is_citing, 0 AS is_cited FROM citation_edges
           UNION ALL
-          SELECT cited_doc, 0, 1 FROM citation_edges)
+          SELECT cited_doc, 0, 1 FROM cited_edges)
     GROUP BY doc
 )
 SELECT p.id, coalesce(c.n_references, 0), coalesce(c.n_cited_by, 0),
@@ -422,6 +422,8 @@ def _citations(connection: Connection, corpus: CorpusStats) -> Iterator[Problem]
             f"{paper_id!r} and {missing!r} are both in the store, but their link is unresolved"
         )
         yield Problem("unresolved_citations", message)
+    for message in recount.one_way(connection):
+        yield Problem("citations", message)
     n_edges = connection.exec_driver_sql("SELECT count(*) FROM citation_edges").scalar_one()
     if n_edges != corpus.n_citations:
         message = f"n_citations: {n_edges} edges, {corpus.n_citations} stored"

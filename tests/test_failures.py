@@ -152,6 +152,7 @@ TABLES = (
     "SELECT * FROM posting_blocks",
     "SELECT * FROM doc_length_blocks",
     "SELECT * FROM citation_edges",
+    "SELECT * FROM cited_edges",
     "SELECT * FROM citation_degrees",
     "SELECT * FROM unresolved_edges",
     "SELECT * FROM corpus_stats",

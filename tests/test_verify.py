@@ -197,6 +197,29 @@ def test_citation_left_unresolved_is_found_and_mended(store):
     check_repaired(store)
 
 
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (
+            "DELETE FROM cited_edges WHERE citing_doc = 2",
+            "only citation_edges says that 'b' cites 'c'",
+        ),
+        ("INSERT INTO cited_edges VALUES (1, 4)", "only cited_edges says that 'd' cites 'a'"),
+        (
+            "INSERT INTO citation_edges VALUES (1, 99, 1)",
+            "only citation_edges says that 'a' cites document 99, which is no paper",
+        ),
+    ],
+)
+def test_directions_that_differ_are_found_and_mended(store, statement, message):
+    """An edge stands in two tables, which nothing but the loading keeps in step."""
+    tamper(store, statement, foreign_keys=False)
+    found = [p for p in store.verify() if p.where == "citations"]
+    assert [message] == [p.message for p in found]
+    assert found[0].repairable
+    check_repaired(store)
+
+
 # What only the source can mend: (statement, the paper that is named)
 NOT_REPAIRABLE = {
     "title": ("UPDATE papers SET title = 'other' WHERE id = 'b'", "b"),
@@ -212,7 +235,10 @@ NOT_REPAIRABLE = {
     "identifier": ("UPDATE paper_identifiers SET value = '10.1/d'", "c"),
     "edge gone": ("DELETE FROM citation_edges WHERE citing_doc = 2", "b"),
     "edge added": ("INSERT INTO citation_edges VALUES (4, 1, 1)", "d"),
-    "edge added by the cited": ("INSERT INTO citation_edges VALUES (4, 1, 2)", "a"),
+    "edge added by the cited": (
+        "INSERT INTO citation_edges VALUES (4, 1, 2); INSERT INTO cited_edges VALUES (1, 4)",
+        "a",
+    ),
     "bit gone": ("UPDATE citation_edges SET asserted_by = 1 WHERE citing_doc = 1", "b"),
     "bit added": ("UPDATE citation_edges SET asserted_by = 3 WHERE citing_doc = 2", "c"),
     "unresolved gone": ("DELETE FROM unresolved_edges", "a"),
@@ -224,7 +250,7 @@ NOT_REPAIRABLE = {
 def test_tampering_with_what_was_loaded_is_found(store, statement, paper_id):
     """The report names the paper. A rebuild cannot know better: what is told must be deleted and
     loaded again (a load alone would take it for unchanged)."""
-    tamper(store, statement)
+    tamper(store, *statement.split("; "))
     message = f"{paper_id!r} is not what was loaded"
     found = [p for p in store.verify() if p.where == "papers"]
     assert [p for p in found if p.message.startswith(message) and not p.repairable]
@@ -314,8 +340,8 @@ def test_contradictions_about_records_are_found(store, before, statement, where,
         "INSERT INTO paper_aliases VALUES ('z', 99)",
         "INSERT INTO citation_keys VALUES (99, 'Ada2000', 'ada2000')",
         "INSERT INTO version_pairs VALUES (1, 99, 'doi')",
-        "INSERT INTO citation_edges VALUES (1, 99, 1)",
         "INSERT INTO citation_edges VALUES (99, 1, 1)",
+        "INSERT INTO cited_edges VALUES (99, 1)",
         "INSERT INTO paper_authors VALUES (99, 1, 'Nobody')",
         "INSERT INTO citation_degrees VALUES (99, 1, 1)",
     ],
@@ -330,7 +356,9 @@ def test_row_of_a_paper_that_is_not_there_is_found(store, statement):
     assert not found[0].repairable
     store.rebuild()
     still = [p.where for p in store.verify()]
-    assert ([] if table in ("citation_edges", "citation_degrees") else ["file"]) == still
+    assert (
+        [] if table in ("citation_edges", "cited_edges", "citation_degrees") else ["file"]
+    ) == still
 
 
 def test_damaged_page_of_the_file_is_found(tmp_path):

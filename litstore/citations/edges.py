@@ -3,6 +3,11 @@
 An edge stands as long as either end's record asserts it. A citation to or from a work outside the
 store is *unresolved*: it is never walked, becomes an edge by itself when that work arrives, and
 goes back when it is deleted. Self-citations are dropped.
+
+Each edge has two rows: one in `citation_edges`, in order of the citing paper, with who asserts it,
+and one in `cited_edges`, in order of the cited one. Two tables are written one after the other,
+each in its own order, where a table and its index would go up and down in step row by row: two
+thirds of the time.
 """
 
 from __future__ import annotations
@@ -30,10 +35,23 @@ WAITING_PAGE: Final = 20_000
 # them one by one.
 PUT_EDGES_SQL: Final = f"""
 INSERT INTO citation_edges (citing_doc, cited_doc, asserted_by)
-SELECT value & {LAST_DOC}, value >> 32, :asserted_by
+SELECT value >> 32, value & {LAST_DOC}, :asserted_by
 FROM json_each(:edges)
 WHERE true
 ON CONFLICT (citing_doc, cited_doc) DO UPDATE SET asserted_by = asserted_by | excluded.asserted_by
+"""
+
+# Each value is cited << 32 | citing.
+PUT_CITED_SQL: Final = f"""
+INSERT OR IGNORE INTO cited_edges (cited_doc, citing_doc)
+SELECT value >> 32, value & {LAST_DOC}
+FROM json_each(?)
+"""
+
+DROP_CITED_SQL: Final = """
+DELETE FROM cited_edges
+WHERE cited_doc = ?2 AND citing_doc = ?1
+  AND NOT EXISTS (SELECT 1 FROM citation_edges WHERE citing_doc = ?1 AND cited_doc = ?2)
 """
 
 PUT_UNRESOLVED_SQL: Final = """
@@ -55,11 +73,19 @@ WHERE citing_doc IN (SELECT value FROM json_each(:docs)) AND asserted_by = 3
 """,
         """
 DELETE FROM citation_edges
-WHERE cited_doc IN (SELECT value FROM json_each(:docs)) AND asserted_by = 2
+WHERE (citing_doc, cited_doc) IN (
+    SELECT c.citing_doc, c.cited_doc
+    FROM json_each(:docs)
+    CROSS JOIN cited_edges c ON c.cited_doc = value
+) AND asserted_by = 2
 """,
         """
 UPDATE citation_edges SET asserted_by = 1
-WHERE cited_doc IN (SELECT value FROM json_each(:docs)) AND asserted_by = 3
+WHERE (citing_doc, cited_doc) IN (
+    SELECT c.citing_doc, c.cited_doc
+    FROM json_each(:docs)
+    CROSS JOIN cited_edges c ON c.cited_doc = value
+) AND asserted_by = 3
 """,
         """
 DELETE FROM unresolved_edges
@@ -74,7 +100,7 @@ FROM citation_edges
 WHERE citing_doc IN (SELECT value FROM json_each(:docs))
 UNION
 SELECT citing_doc, cited_doc
-FROM citation_edges
+FROM cited_edges
 WHERE cited_doc IN (SELECT value FROM json_each(:docs))
 """
 
@@ -110,14 +136,12 @@ DELETE FROM unresolved_edges
 WHERE missing_id IN (SELECT value FROM json_each(?))
 """
 
-DELETE_EDGES_SQL: Final = tuple(
-    text(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(:docs))")
-    for table, column in (
-        ("citation_edges", "citing_doc"),
-        ("citation_edges", "cited_doc"),
-        ("citation_degrees", "doc"),
-    )
-)
+DELETE_EDGE_SQL: Final = "DELETE FROM citation_edges WHERE citing_doc = ? AND cited_doc = ?"
+
+DELETE_DEGREES_SQL: Final = """
+DELETE FROM citation_degrees
+WHERE doc IN (SELECT value FROM json_each(?))
+"""
 
 # Each value is doc << 32 | change + 2 ** 31.
 _CHANGE = f"(value & 0xFFFFFFFF) - {1 << 31}"
@@ -143,45 +167,16 @@ SELECT e.citing_doc AS doc, p.id, 1 AS direction
 FROM citation_edges e JOIN papers p ON p.doc = e.cited_doc
 WHERE e.citing_doc IN (SELECT value FROM json_each(:docs)) AND e.asserted_by & :citing_bits
 UNION ALL
-SELECT e.cited_doc, p.id, 2
-FROM citation_edges e JOIN papers p ON p.doc = e.citing_doc
-WHERE e.cited_doc IN (SELECT value FROM json_each(:docs)) AND e.asserted_by & :cited_bits
+SELECT c.cited_doc, p.id, 2
+FROM cited_edges c
+JOIN citation_edges e ON e.citing_doc = c.citing_doc AND e.cited_doc = c.cited_doc
+JOIN papers p ON p.doc = c.citing_doc
+WHERE c.cited_doc IN (SELECT value FROM json_each(:docs)) AND e.asserted_by & :cited_bits
 UNION ALL
 SELECT u.doc, u.missing_id, u.asserted_by
 FROM unresolved_edges u
 WHERE u.doc IN (SELECT value FROM json_each(:docs))
 """
-
-# What a rebuild does: unresolved citations whose paper is there become edges, edges of papers that
-# are not there go, and the degrees are counted anew.
-RECOUNT_SQL: Final = tuple(
-    text(statement)
-    for statement in (
-        """
-INSERT INTO citation_edges (citing_doc, cited_doc, asserted_by)
-SELECT CASE u.asserted_by WHEN 1 THEN u.doc ELSE p.doc END,
-       CASE u.asserted_by WHEN 1 THEN p.doc ELSE u.doc END,
-       u.asserted_by
-FROM unresolved_edges u JOIN papers p ON p.id = u.missing_id
-WHERE p.doc <> u.doc
-ON CONFLICT (citing_doc, cited_doc) DO UPDATE SET asserted_by = asserted_by | excluded.asserted_by
-""",
-        "DELETE FROM unresolved_edges WHERE missing_id IN (SELECT id FROM papers)",
-        """
-DELETE FROM citation_edges
-WHERE citing_doc NOT IN (SELECT doc FROM papers) OR cited_doc NOT IN (SELECT doc FROM papers)
-""",
-        "DELETE FROM citation_degrees",
-        """
-INSERT INTO citation_degrees (doc, n_references, n_cited_by)
-SELECT doc, sum(is_citing), sum(is_cited)
-FROM (SELECT citing_doc AS doc, 1 AS is_citing, 0 AS is_cited FROM citation_edges
-      UNION ALL
-      SELECT cited_doc, 0, 1 FROM citation_edges)
-GROUP BY doc
-""",
-    )
-)
 
 Edge = tuple[int, int]
 Links = dict[int, list[str]]
@@ -250,7 +245,7 @@ def apply(
         return came
     docs = rows_as_json(replaced.docs)
     before = _edges_of(connection, docs)
-    _withdraw(connection, docs)
+    _withdraw(connection, docs, before)
     _put(connection, *_resolved(connection, replaced, numbers))
     return came + _correct_degrees(connection, before, _edges_of(connection, docs))
 
@@ -366,21 +361,23 @@ def link(connection: Connection, names: Mapping[str, int]) -> tuple[NDArray[np.i
 def _put(
     connection: Connection, keys: NDArray[np.int64], bits: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Write edges; return the distinct keys."""
-    # In order of the cited paper: the papers that cite are the new ones, whose rows are together
-    # anyway, while the cited ones are all over the other b-tree.
-    turned = (keys & LAST_DOC) << 32 | keys >> 32
-    order = np.argsort(turned, kind="stable")
-    turned, bits = turned[order], bits[order]
-    starts = _starts(turned)
-    turned, bits = turned[starts], np.bitwise_or.reduceat(bits, starts) if len(starts) else bits
+    """Write edges; return the distinct keys, ascending."""
+    order = np.argsort(keys, kind="stable")
+    keys, bits = keys[order], bits[order]
+    starts = _starts(keys)
+    if not len(starts):
+        return keys
+    keys, bits = keys[starts], np.bitwise_or.reduceat(bits, starts)
     raw = raw_connection(connection)
     for asserted_by in (CITING, CITED, CITING | CITED):
-        of_these = turned[bits == asserted_by]
+        of_these = keys[bits == asserted_by]
         if len(of_these):
             bound = {"edges": rows_as_json(of_these), "asserted_by": asserted_by}
             raw.execute(PUT_EDGES_SQL, bound)
-    return (turned & LAST_DOC) << 32 | turned >> 32
+    turned = (keys & LAST_DOC) << 32 | keys >> 32
+    turned.sort()
+    raw.execute(PUT_CITED_SQL, (rows_as_json(turned),))
+    return keys
 
 
 def remove(connection: Connection, deleted: Mapping[str, int]) -> int:
@@ -390,16 +387,18 @@ def remove(connection: Connection, deleted: Mapping[str, int]) -> int:
     """
     docs = rows_as_json(list(deleted.values()))
     before = _edges_of(connection, docs)
-    _withdraw(connection, docs)
+    _withdraw(connection, docs, before)
     names = {doc: paper_id for paper_id, doc in deleted.items()}
+    left = sorted(_edges_of(connection, docs))
     waiting = [
         (names[citing], cited, CITED) if citing in names else (names[cited], citing, CITING)
-        for citing, cited in _edges_of(connection, docs)
+        for citing, cited in left
     ]
-    for statement in DELETE_EDGES_SQL:
-        connection.execute(statement, {"docs": docs})
-    if waiting:
-        connection.exec_driver_sql(PUT_UNRESOLVED_SQL, waiting)
+    raw = raw_connection(connection)
+    raw.executemany(DELETE_EDGE_SQL, left)
+    raw.executemany(DROP_CITED_SQL, left)
+    raw.execute(DELETE_DEGREES_SQL, (docs,))
+    raw.executemany(PUT_UNRESOLVED_SQL, waiting)
     return _correct_degrees(connection, before, set(), gone=set(names))
 
 
@@ -407,9 +406,11 @@ def _edges_of(connection: Connection, docs: str) -> set[Edge]:
     return set(raw_connection(connection).execute(EDGES_OF_SQL, {"docs": docs}))
 
 
-def _withdraw(connection: Connection, docs: str) -> None:
+def _withdraw(connection: Connection, docs: str, edges: Set[Edge]) -> None:
+    """Take back what these documents' records say. edges: theirs as they stand."""
     for statement in WITHDRAW_SQL:
         connection.execute(statement, {"docs": docs})
+    raw_connection(connection).executemany(DROP_CITED_SQL, sorted(edges))
 
 
 def _correct_degrees(
@@ -434,12 +435,6 @@ def _correct_degrees(
         if went:
             connection.exec_driver_sql(DROP_DEGREES_SQL, [(doc,) for doc in docs])
     return len(came) - len(went)
-
-
-def recount(connection: Connection) -> None:
-    """Derive anew what can be derived: resolved citations and degrees."""
-    for statement in RECOUNT_SQL:
-        connection.execute(statement)
 
 
 def read_links(

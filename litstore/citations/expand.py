@@ -46,7 +46,7 @@ WITH RECURSIVE walk (doc, hop) AS MATERIALIZED (
     SELECT e.citing_doc, w.hop + 1
     FROM walk w
     CROSS JOIN citation_degrees d ON d.doc = w.doc AND d.n_cited_by <= :hub_limit
-    CROSS JOIN citation_edges e ON e.cited_doc = w.doc
+    CROSS JOIN cited_edges e ON e.cited_doc = w.doc
     WHERE w.hop < :max_hops - 1
 )
 SELECT doc << 2 | hop
@@ -61,7 +61,7 @@ UNION ALL
 SELECT e.citing_doc << 2 | w.hop + 1
 FROM walk w
 CROSS JOIN citation_degrees d ON d.doc = w.doc AND d.n_cited_by <= :hub_limit
-CROSS JOIN citation_edges e ON e.cited_doc = w.doc
+CROSS JOIN cited_edges e ON e.cited_doc = w.doc
 WHERE w.hop = :max_hops - 1
 """
 
@@ -81,17 +81,21 @@ WHERE d.n_references > :hub_limit OR d.n_cited_by > :hub_limit
 
 _WITH_DEGREE = """
 SELECT e.{far}, d.n_cited_by
-FROM citation_edges e
+FROM {table} e
 CROSS JOIN citation_degrees d ON d.doc = e.{far}
 WHERE e.{near} = :doc
 """
-CITED_REFERENCES_SQL: Final = _WITH_DEGREE.format(near="citing_doc", far="cited_doc")
-CITED_CITERS_SQL: Final = _WITH_DEGREE.format(near="cited_doc", far="citing_doc")
+CITED_REFERENCES_SQL: Final = _WITH_DEGREE.format(
+    table="citation_edges", near="citing_doc", far="cited_doc"
+)
+CITED_CITERS_SQL: Final = _WITH_DEGREE.format(
+    table="cited_edges", near="cited_doc", far="citing_doc"
+)
 
 NEIGHBOURS_SQL: Final = text("""
 SELECT e.cited_doc AS doc, 1 AS direction FROM citation_edges e WHERE e.citing_doc = :doc
 UNION ALL
-SELECT e.citing_doc, 2 FROM citation_edges e WHERE e.cited_doc = :doc
+SELECT e.citing_doc, 2 FROM cited_edges e WHERE e.cited_doc = :doc
 """)
 
 DEGREES_SQL: Final = text("""

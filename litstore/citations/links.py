@@ -45,7 +45,7 @@ WITH RECURSIVE walk (seed, doc, hop) AS (
     SELECT w.seed, e.citing_doc, w.hop + 1
     FROM walk w
     CROSS JOIN citation_degrees d ON d.doc = w.doc AND d.n_cited_by <= :hub_limit
-    CROSS JOIN citation_edges e ON e.cited_doc = w.doc
+    CROSS JOIN cited_edges e ON e.cited_doc = w.doc
     WHERE w.hop < 1
 )
 SELECT seed, doc

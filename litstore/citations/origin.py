@@ -29,7 +29,7 @@ _BEFORE = """
 SELECT t.value AS doc, e.{far} AS before
 FROM json_each(:docs) t
 CROSS JOIN citation_degrees own ON own.doc = t.value
-CROSS JOIN citation_edges e ON e.{near} = t.value
+CROSS JOIN {table} e ON e.{near} = t.value
 CROSS JOIN citation_degrees d ON d.doc = e.{far} AND d.{degree} <= :hub_limit
 WHERE own.{own} <= :n_before
 UNION ALL
@@ -37,15 +37,21 @@ SELECT t.value, b.value
 FROM json_each(:docs) t
 CROSS JOIN citation_degrees own ON own.doc = t.value
 CROSS JOIN json_each(:before) b
-CROSS JOIN citation_edges e ON e.{near} = t.value AND e.{far} = b.value
+CROSS JOIN {table} e ON e.{near} = t.value AND e.{far} = b.value
 CROSS JOIN citation_degrees d ON d.doc = b.value AND d.{degree} <= :hub_limit
 WHERE own.{own} > :n_before
 """
 BEFORE_SQL: Final = (
-    _BEFORE.format(near="citing_doc", far="cited_doc", own="n_references", degree="n_cited_by")
+    _BEFORE.format(
+        table="citation_edges", near="citing_doc", far="cited_doc", own="n_references",
+        degree="n_cited_by",
+    )
     + "UNION ALL"
-    + _BEFORE.format(near="cited_doc", far="citing_doc", own="n_cited_by", degree="n_references")
-)
+    + _BEFORE.format(
+        table="cited_edges", near="cited_doc", far="citing_doc", own="n_cited_by",
+        degree="n_references",
+    )
+)  # fmt: skip
 
 
 def origins(

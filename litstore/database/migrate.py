@@ -33,7 +33,19 @@ from litstore.errors import (
     StoreLockedError,
 )
 
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
+REVISIONS: Final = (
+    "0001",
+    "0002",
+    "0003",
+    "0004",
+    "0005",
+    "0006",
+    "0007",
+    "0008",
+    "0009",
+    "0010",
+    "0011",
+)
 """Every released schema revision, oldest first; a test compares it with the migrations."""
 HEAD: Final = REVISIONS[-1]
 

@@ -153,15 +153,22 @@ citation_keys: Final = _table(
 
 citation_edges: Final = _table(
     "citation_edges",
-    "One row per citation between two papers of the store; its index is the other direction.",
+    "One row per citation between two papers of the store, by the paper that cites.",
     _doc("the paper that cites", name="citing_doc"),
-    _doc("the paper that is cited", name="cited_doc"),
+    _key("cited_doc", "the paper that is cited"),
     _integer("asserted_by", "bits: 1 = the citing paper's record says so, 2 = the cited one's"),
     CheckConstraint("asserted_by BETWEEN 1 AND 3", name="asserted_by"),
     CheckConstraint("citing_doc <> cited_doc", name="no_self_citation"),
     rowid=False,
 )
-Index(None, citation_edges.c.cited_doc, citation_edges.c.citing_doc)
+
+cited_edges: Final = _table(
+    "cited_edges",
+    "The same citations, by the paper that is cited.",
+    _doc("the paper that is cited", name="cited_doc"),
+    _key("citing_doc", "the paper that cites"),
+    rowid=False,
+)
 
 citation_degrees: Final = _table(
     "citation_degrees",

@@ -47,8 +47,9 @@ JOIN papers published ON published.doc = v.published_doc
     "citations": """
 SELECT citing.id AS citing_id, cited.id AS cited_id, e.asserted_by
 FROM citation_edges e
+JOIN cited_edges c ON c.cited_doc = e.cited_doc AND c.citing_doc = e.citing_doc
 JOIN papers citing ON citing.doc = e.citing_doc
-JOIN papers cited ON cited.doc = e.cited_doc
+JOIN papers cited ON cited.doc = c.cited_doc
 """,
     "unresolved_citations": """
 SELECT p.id AS paper_id, u.missing_id,

@@ -658,6 +658,37 @@ class TestMergesByHand:
         assert rows(path, "SELECT name FROM sqlite_master WHERE name LIKE '%merges_by%'") == []
 
 
+class TestCitedEdges:
+    """Revision 0011: citations by the paper that is cited are a table of their own."""
+
+    def test_every_citation_stands_in_both_directions_and_comes_back(self, tmp_path: Path) -> None:
+        path = tmp_path / "old.db"
+        restore("0010", path)
+        before, old = inserts(path), self.of_edges(path)
+        edges = rows(path, "SELECT cited_doc, citing_doc FROM citation_edges ORDER BY 1, 2")
+        run(path, "0011")
+        assert edges == rows(path, "SELECT * FROM cited_edges") == [(1, 2), (1, 4), (2, 4)]
+        run(path, "0010", down=True)
+        assert sorted(before) == sorted(inserts(path))
+        assert old == self.of_edges(path)
+
+    @staticmethod
+    def of_edges(path: Path) -> dict[str, object]:
+        return {name: what for name, what in shape(path).items() if "_edges" in name}
+
+    def test_no_paper_is_deleted_by_reading_all_citations(self, filled: Path) -> None:
+        """Each reference to a paper is found by an index or a key that begins with it."""
+        with closing(sqlite3.connect(filled)) as connection:
+            for table in ("citation_edges", "cited_edges"):
+                ((*_, column, _, _, _, _),) = connection.execute(
+                    f"PRAGMA foreign_key_list({table})"
+                )
+                plan = connection.execute(
+                    f"EXPLAIN QUERY PLAN SELECT 1 FROM {table} WHERE {column} = 1"
+                ).fetchall()
+                assert [f"SEARCH {table} USING PRIMARY KEY ({column}=?)"] == [p[-1] for p in plan]
+
+
 def write_the_newest_dump(folder: Path) -> None:
     """Upgrade the dump before the newest, and write it down as the newest one."""
     target = GOLDEN / f"schema-{migrate.HEAD}.sql"
