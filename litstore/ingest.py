@@ -20,6 +20,7 @@ from litstore.citations import edges, recount
 from litstore.citations.edges import Said
 from litstore.config import Recipe, find_profile
 from litstore.database import packed_ids, papers, stats
+from litstore.database.checkpoints import Checkpoints
 from litstore.database.columns import YEARS
 from litstore.database.engine import Database
 from litstore.database.papers import DocNumbers, Written
@@ -79,12 +80,16 @@ def load(
         corpus = stats.read(connection)
     report.generation = corpus.generation
     numbers = DocNumbers()
-    for prepared in _prepared(incoming, corpus):
-        new, updated = _commit(database, prepared, event, numbers, report)
-        _add(report, prepared, new, updated)
-        del prepared
-        if on_batch:
-            on_batch(report)
+    checkpoints = None
+    with Checkpoints(database) as beside:
+        for prepared in _prepared(incoming, corpus):
+            new, updated = _commit(database, prepared, event, numbers, report, beside=checkpoints)
+            _add(report, prepared, new, updated)
+            del prepared
+            # One batch is not worth a thread.
+            checkpoints = beside
+            if on_batch:
+                on_batch(report)
     return report
 
 
@@ -136,11 +141,17 @@ def _commit(
     numbers: DocNumbers,
     report: LoadReport,
     also: Callable[[Connection], int | None] | None = None,
+    beside: Checkpoints | None = None,
 ) -> tuple[int, int]:
-    """Write one batch in one transaction; return how many papers were new and how many replaced."""
+    """Write one batch in one transaction; return how many papers were new and how many replaced.
+
+    beside: moves the write-ahead log into the file, which else the commit does.
+    """
+    if beside is not None:
+        beside.make_room()
     # Document numbers are looked up in this very transaction: there is nothing left to enforce in
     # what is written here.
-    with database.write(constraints=also is not None) as connection:
+    with database.write(constraints=also is not None, move_log=beside is None) as connection:
         corpus = stats.read(connection)
         if corpus.recipe != prepared.recipe:
             # Another process has built the index by another recipe since.
@@ -168,6 +179,8 @@ def _commit(
         event_no = event.record(connection, generation, new=len(new), updated=updated)
     numbers.committed(generation)
     event.committed(event_no)
+    if beside is not None:
+        beside.committed()
     report.generation = generation
     return len(new), updated
 

@@ -170,12 +170,13 @@ class Database:
 
     @contextmanager
     def write(
-        self, *, wait_s: float = WRITE_WAIT_S, constraints: bool = True
+        self, *, wait_s: float = WRITE_WAIT_S, constraints: bool = True, move_log: bool = True
     ) -> Iterator[Connection]:
         """A writing transaction: committed at the end, rolled back on any exception.
 
         constraints: whether SQLite checks foreign keys and CHECKs for each row; left out by who
-        writes very many, knowing that they hold.
+        writes very many, knowing that they hold. move_log: whether the commit moves a long
+        write-ahead log into the file; left out by who does that meanwhile.
 
         Raises StoreLockedError if another writer does not let go within `wait_s` seconds, and
         ReadOnlyStoreError where the store cannot be written. Where the disk is full
@@ -183,7 +184,7 @@ class Database:
         room is free again.
         """
         try:
-            with self._write(wait_s, constraints) as connection:
+            with self._write(wait_s, constraints, move_log) as connection:
                 yield connection
         except StoreFullError:
             self.checkpoint(always=True)
@@ -204,7 +205,7 @@ class Database:
             return False
 
     @contextmanager
-    def _write(self, wait_s: float, constraints: bool) -> Iterator[Connection]:
+    def _write(self, wait_s: float, constraints: bool, move_log: bool) -> Iterator[Connection]:
         if self.full:
             raise StoreFullError(_FULL.format(path=self.path), path=self.path)
         if self.read_only:
@@ -218,11 +219,15 @@ class Database:
             raw = raw_connection(connection)
             raw.execute(f"PRAGMA busy_timeout = {int(wait_s * 1000)}")
             _check_constraints(raw, constraints)
+            if not move_log:
+                raw.execute("PRAGMA wal_autocheckpoint = 0")
             try:
                 with connection.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"}).begin():
                     yield connection
                     self.require_same_file()
             finally:
+                if not move_log:
+                    raw.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
                 _check_constraints(raw, True)
                 raw.execute(_BRIEFLY)
 
@@ -281,7 +286,7 @@ class Database:
         """
         if self.read_only or self.path == MEMORY:
             return
-        if not always and self._log_bytes() < WORTH_MOVING_BYTES:
+        if not always and self.log_bytes() < WORTH_MOVING_BYTES:
             return
         with (
             suppress(StoreLockedError, StoreFullError),
@@ -295,7 +300,16 @@ class Database:
             finally:
                 raw.execute(_BRIEFLY)
 
-    def _log_bytes(self) -> int:
+    def checkpoint_beside(self) -> None:
+        """Move what the write-ahead log holds now, while others may go on to read and to write.
+
+        What cannot be moved now stays in the log, and a later checkpoint moves it.
+        """
+        with suppress(StoreError), self.explained(), self._engine.connect() as connection:
+            raw_connection(connection).execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def log_bytes(self) -> int:
+        """Size of the write-ahead log; 0 where there is none."""
         try:
             return Path(f"{self._file}-wal").stat().st_size
         except OSError:
