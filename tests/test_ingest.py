@@ -356,6 +356,15 @@ def test_memory_is_bounded_by_the_batch(monkeypatch):
     assert peaks[1] < peaks[0] + 1_000_000
 
 
+def test_the_commoner_a_new_term_the_smaller_its_number(store):
+    """Terms of a batch that are new, by falling df, then as texts: what a paper is made of, and so
+    what the next paper changes, lies side by side."""
+    store.load([Paper("a", "zeta beta"), Paper("b", "zeta alpha"), Paper("c", "zeta beta gamma")])
+    store.load([Paper("d", "delta zeta gamma"), Paper("e", "delta aleph")])
+    known = store.sql("SELECT term FROM terms ORDER BY term_no").rows
+    assert [("zeta",), ("beta",), ("alpha",), ("gamma",), ("delta",), ("aleph",)] == known
+
+
 def test_load_that_dies_keeps_whole_batches_and_can_be_finished(store, monkeypatch):
     """The error goes to the caller; running the load again does what is missing."""
     monkeypatch.setattr(ingest, "BATCH_PAPERS", 3)
