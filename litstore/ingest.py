@@ -3,6 +3,9 @@
 A load is cut into batches of bounded size. Each batch is prepared outside the write lock (hashing,
 tokenising) and written in one transaction, so a killed load leaves whole batches and is finished by
 running it again: what is unchanged is recognised by its hash and not rewritten.
+
+In a large store a batch changes most pages of index and graph, whatever its size. Where another
+process prepares the batches and is ahead, up to JOINED_BATCHES are written in one transaction.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from litstore.database import packed_ids, papers, stats
 from litstore.database.checkpoints import Checkpoints
 from litstore.database.columns import YEARS
 from litstore.database.engine import Database
-from litstore.database.papers import DocNumbers, Written
+from litstore.database.papers import DocNumbers, StoredKey, Written
 from litstore.database.stats import CorpusStats, Event
 from litstore.errors import DamagedStoreError, InputError
 from litstore.index import inverter, writer
@@ -34,6 +37,9 @@ from litstore.reading_ahead import ReadAhead
 from litstore.text import ANALYZERS, Analyzer
 
 _PAGE: Final = 2_000
+JOINED_BATCHES: Final = 3
+"""The write lock is held for as long as it takes to write so many: at a million papers about ten
+seconds."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,17 +86,43 @@ def load(
         corpus = stats.read(connection)
     report.generation = corpus.generation
     numbers = DocNumbers()
+    is_ready = incoming.is_ready if isinstance(incoming, ReadAhead) else None
+    batches = _Batches(_prepared(incoming, corpus), is_ready)
     checkpoints = None
     with Checkpoints(database) as beside:
-        for prepared in _prepared(incoming, corpus):
-            new, updated = _commit(database, prepared, event, numbers, report, beside=checkpoints)
-            _add(report, prepared, new, updated)
-            del prepared
+        while _commit(database, batches, event, numbers, report, beside=checkpoints):
             # One batch is not worth a thread.
             checkpoints = beside
             if on_batch:
                 on_batch(report)
     return report
+
+
+class _Batches:
+    """Prepared batches, one after the other. Nothing here holds on to one that was taken.
+
+    is_ready: whether the next one is there, so that taking it is no work and no waiting; None where
+    it never is.
+    """
+
+    def __init__(
+        self, prepared: Iterator[Prepared], is_ready: Callable[[], bool] | None = None
+    ) -> None:
+        self._prepared = prepared
+        self._is_ready = is_ready or (lambda: False)
+        self._back: list[Prepared] = []
+
+    def take(self) -> Prepared | None:
+        """Return the next one, None after the last."""
+        return self._back.pop() if self._back else next(self._prepared, None)
+
+    def take_ready(self) -> Prepared | None:
+        """Return the next one if it is there."""
+        return self.take() if self._back or self._is_ready() else None
+
+    def put_back(self, prepared: Prepared) -> None:
+        """Give back the one that was taken last."""
+        self._back.append(prepared)
 
 
 def _prepared(incoming: Iterable[Incoming] | ReadAhead, corpus: CorpusStats) -> Iterator[Prepared]:
@@ -120,113 +152,185 @@ def load_batch(
     prepared = preparation.prepare(
         batch, Tally(read=len(batch)), corpus.recipe, stats.analyzer_of(corpus)
     )
-    new, updated = _commit(database, prepared, event, DocNumbers(), report, also)
-    _add(report, prepared, new, updated)
-
-
-def _add(report: LoadReport, prepared: Prepared, new: int, updated: int) -> None:
-    tally = prepared.tally
-    report.refuse_all(tally)
-    report.read += tally.read
-    report.odd_years += tally.odd_years
-    report.new += new
-    report.updated += updated + tally.repeated_other
-    report.unchanged += len(prepared.rows) - new - updated + tally.repeated_same
+    _commit(database, _Batches(iter([prepared])), event, DocNumbers(), report, also=also)
 
 
 def _commit(
     database: Database,
-    prepared: Prepared,
+    batches: _Batches,
     event: Event,
     numbers: DocNumbers,
     report: LoadReport,
+    *,
     also: Callable[[Connection], int | None] | None = None,
     beside: Checkpoints | None = None,
-) -> tuple[int, int]:
-    """Write one batch in one transaction; return how many papers were new and how many replaced.
+) -> bool:
+    """Write the next batch, or several that are there, in one transaction; False if none is left.
 
-    beside: moves the write-ahead log into the file, which else the commit does.
+    They are counted in the report. beside: moves the write-ahead log into the file, which else the
+    commit does.
     """
+    prepared = batches.take()
+    if prepared is None:
+        return False
     if beside is not None:
         beside.make_room()
     # Document numbers are looked up in this very transaction: there is nothing left to enforce in
     # what is written here.
     with database.write(constraints=also is not None, move_log=beside is None) as connection:
         corpus = stats.read(connection)
-        if corpus.recipe != prepared.recipe:
-            # Another process has built the index by another recipe since.
-            prepared = prepared.by(corpus.recipe, stats.analyzer_of(corpus))
         numbers.begin(generation=corpus.generation, n_docs=corpus.n_docs)
-        ids = prepared.ids
-        known = {} if numbers.has_none(ids) else papers.find(connection, ids)
-        stale = [key.doc for key in known.values() if key.content_hash == papers.UNHASHED]
-        anew = _hashes(connection, stale)
-        papers.put_hashes(connection, anew)
-        hashes = {one: anew.get(key.doc, key.content_hash) for one, key in known.items()}
-        changed = np.array([hashes.get(row[0]) != row[7] for row in prepared.rows], dtype=bool)
-        new = [paper_id for paper_id in ids if paper_id not in known]
-        generation = None
-        if changed.any():
-            arrived = {paper_id: corpus.next_doc + at for at, paper_id in enumerate(new)}
-            numbers.add(arrived)
-            docs = {paper_id: key.doc for paper_id, key in known.items()} | arrived
-            generation = _write(connection, corpus, prepared, changed, docs, numbers)
+        change = _Change(connection, corpus, numbers)
+        change.take(prepared)
+        del prepared
+        while change.may_grow and (another := batches.take_ready()) is not None:
+            if not change.take_new(another):
+                batches.put_back(another)
+                break
+            del another
+        generation = change.finish()
         if also is not None:
             generation = also(connection) or generation
-        if generation is None:
-            return 0, 0
-        updated = int(changed.sum()) - len(new)
-        event_no = event.record(connection, generation, new=len(new), updated=updated)
-    numbers.committed(generation)
-    event.committed(event_no)
-    if beside is not None:
-        beside.committed()
-    report.generation = generation
-    return len(new), updated
+        if generation is not None:
+            event_no = event.record(
+                connection, generation, new=change.n_new, updated=change.n_updated
+            )
+    change.count(report)
+    if generation is not None:
+        numbers.committed(generation)
+        event.committed(event_no)
+        report.generation = generation
+        if beside is not None:
+            beside.committed()
+    return True
 
 
-def _write(
-    connection: Connection,
-    corpus: CorpusStats,
-    prepared: Prepared,
-    changed: NDArray[np.bool_],
-    docs: Mapping[str, int],
-    numbers: DocNumbers,
-) -> int:
-    if not changed.all():
-        prepared = prepared.only(changed)
-    written = list(
-        map(
-            Written,
-            [docs[row[0]] for row in prepared.rows],
-            prepared.rows,
-            prepared.authors,
-            prepared.identifiers,
+class _Change:
+    """What one transaction changes: taken batch by batch, then written to index and graph at once.
+
+    Papers are written as they are taken, since theirs are pages of their own.
+    """
+
+    def __init__(self, connection: Connection, corpus: CorpusStats, numbers: DocNumbers) -> None:
+        self.n_new = 0
+        self.n_updated = 0
+        self._connection = connection
+        self._corpus = corpus
+        self._numbers = numbers
+        self._next_doc = corpus.next_doc
+        self._tallies: list[tuple[Tally, int]] = []
+        self._removed = self._texts_out([])
+        self._entered: list[writer.Entered] = []
+        self._stated: list[edges.Stated] = []
+        self._replaced: Said | None = None
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether another batch of new papers can be taken."""
+        return not self.n_updated and len(self._tallies) < JOINED_BATCHES
+
+    def take(self, prepared: Prepared) -> None:
+        """Take a batch: papers that are new, changed or unchanged."""
+        if self._corpus.recipe != prepared.recipe:
+            # Another process has built the index by another recipe since.
+            prepared = prepared.by(self._corpus.recipe, stats.analyzer_of(self._corpus))
+        known = self._known(prepared)
+        stale = [key.doc for key in known.values() if key.content_hash == papers.UNHASHED]
+        anew = _hashes(self._connection, stale)
+        papers.put_hashes(self._connection, anew)
+        hashes = {one: anew.get(key.doc, key.content_hash) for one, key in known.items()}
+        changed = np.array([hashes.get(row[0]) != row[7] for row in prepared.rows], dtype=bool)
+        self._take(prepared, known, changed)
+
+    def take_new(self, prepared: Prepared) -> bool:
+        """Take a batch if all of its papers are new; say whether they are."""
+        if self._corpus.recipe != prepared.recipe or self._known(prepared):
+            return False
+        self._take(prepared, {}, np.ones(len(prepared.rows), dtype=bool))
+        return True
+
+    def _known(self, prepared: Prepared) -> dict[str, StoredKey]:
+        ids = prepared.ids
+        return {} if self._numbers.has_none(ids) else papers.find(self._connection, ids)
+
+    def _take(
+        self, prepared: Prepared, known: Mapping[str, StoredKey], changed: NDArray[np.bool_]
+    ) -> None:
+        new = [paper_id for paper_id in prepared.ids if paper_id not in known]
+        self.n_new += len(new)
+        self.n_updated += int(changed.sum()) - len(new)
+        self._tallies.append((prepared.tally, len(prepared.rows)))
+        if not changed.any():
+            return
+        arrived = {paper_id: self._next_doc + at for at, paper_id in enumerate(new)}
+        self._numbers.add(arrived)
+        self._next_doc += len(new)
+        docs = {paper_id: key.doc for paper_id, key in known.items()} | arrived
+        self._write(prepared if changed.all() else prepared.only(changed), docs)
+
+    def _write(self, prepared: Prepared, docs: Mapping[str, int]) -> None:
+        connection, first_new = self._connection, self._corpus.next_doc
+        written = list(
+            map(
+                Written,
+                [docs[row[0]] for row in prepared.rows],
+                prepared.rows,
+                prepared.authors,
+                prepared.identifiers,
+            )
         )
-    )
-    added = [one.doc for one in written]
-    replaced = [doc for doc in added if doc < corpus.next_doc]
-    removed = _texts_out(connection, replaced, corpus.recipe, stats.analyzer_of(corpus))
-    papers.write(connection, written, replaced=replaced, now=stats.utc_now())
-    YEARS.put(connection, {one.doc: one.row[1] or 0 for one in written})
-    packed_ids.put(
-        connection, {one.doc: one.row[0] for one in written if one.doc >= corpus.next_doc}
-    )
-    tokens = writer.apply(
-        connection, removed=removed, added=(added, prepared.batch), next_doc=corpus.next_doc
-    )
-    said = Said(
-        np.array(added, dtype=np.int64), prepared.ids, prepared.references, prepared.citations
-    )
-    is_new = said.docs >= corpus.next_doc
-    citations = edges.apply(
-        connection, arrived=said.only(is_new), replaced=said.only(~is_new), numbers=numbers
-    )
-    n_new = len(added) - len(replaced)
-    return stats.advance(
-        connection, docs=n_new, tokens=tokens, citations=citations,
-        next_doc=corpus.next_doc + n_new,
-    )  # fmt: skip
+        added = [one.doc for one in written]
+        replaced = [doc for doc in added if doc < first_new]
+        if replaced:
+            self._removed = self._texts_out(replaced)
+        papers.write(connection, written, replaced=replaced, now=stats.utc_now())
+        YEARS.put(connection, {one.doc: one.row[1] or 0 for one in written})
+        packed_ids.put(connection, {one.doc: one.row[0] for one in written if one.doc >= first_new})
+        self._entered.append(writer.enter(connection, added, prepared.batch))
+        said = Said(
+            np.array(added, dtype=np.int64), prepared.ids, prepared.references, prepared.citations
+        )
+        is_new = said.docs >= first_new
+        self._stated.append(edges.state(connection, said.only(is_new), self._numbers))
+        if replaced:
+            self._replaced = said.only(~is_new)
+
+    def _texts_out(self, docs: Sequence[int]) -> tuple[list[int], Batch]:
+        analyzer = stats.analyzer_of(self._corpus)
+        return _texts_out(self._connection, docs, self._corpus.recipe, analyzer)
+
+    def finish(self) -> int | None:
+        """Write what was taken to index and graph; return the generation, None if nothing changed.
+
+        Without it the index is not whole.
+        """
+        if not self._entered:
+            return None
+        connection = self._connection
+        tokens = writer.apply(
+            connection, removed=self._removed, added=self._entered, next_doc=self._corpus.next_doc
+        )
+        citations = edges.apply(
+            connection, stated=self._stated, replaced=self._replaced, numbers=self._numbers
+        )
+        return stats.advance(
+            connection, docs=self.n_new, tokens=tokens, citations=citations,
+            next_doc=self._next_doc,
+        )  # fmt: skip
+
+    def count(self, report: LoadReport) -> None:
+        """Count what was taken."""
+        n_rows = 0
+        for tally, n in self._tallies:
+            n_rows += n
+            report.refuse_all(tally)
+            report.read += tally.read
+            report.odd_years += tally.odd_years
+            report.updated += tally.repeated_other
+            report.unchanged += tally.repeated_same
+        report.new += self.n_new
+        report.updated += self.n_updated
+        report.unchanged += n_rows - self.n_new - self.n_updated
 
 
 def hash_anew(database: Database, docs: NDArray[np.int64]) -> Iterator[int]:
@@ -280,8 +384,7 @@ def remove(connection: Connection, ids: Iterable[str]) -> list[str]:
     corpus = stats.read(connection)
     docs = [key.doc for key in known.values()]
     removed = _texts_out(connection, docs, corpus.recipe, stats.analyzer_of(corpus))
-    nothing: tuple[list[int], Batch] = ([], inverter.invert((), stats.analyzer_of(corpus)))
-    tokens = writer.apply(connection, removed=removed, added=nothing, next_doc=corpus.next_doc)
+    tokens = writer.apply(connection, removed=removed, added=[], next_doc=corpus.next_doc)
     citations = edges.remove(connection, {paper_id: key.doc for paper_id, key in known.items()})
     papers.remove(connection, docs)
     YEARS.put(connection, dict.fromkeys(docs, 0))
@@ -325,7 +428,8 @@ def rebuild(
         for texts in papers.stream_texts(connection, BATCH_PAPERS, recipe):
             batch = inverter.invert((content for _, content in texts), analyzer)
             docs = [doc for doc, _ in texts]
-            tokens += writer.apply(connection, removed=nothing, added=(docs, batch), next_doc=0)
+            entered = [writer.enter(connection, docs, batch)]
+            tokens += writer.apply(connection, removed=nothing, added=entered, next_doc=0)
             n_docs += len(docs)
             if on_papers:
                 on_papers(n_docs)

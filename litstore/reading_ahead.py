@@ -64,6 +64,7 @@ class ReadAhead:
         self._kind = kind
         self._columns = columns
         self._on_progress = on_progress or (lambda _bytes, _records: None)
+        self._frames: queue.Queue[tuple[bytes, list[bytes]]] = queue.Queue(maxsize=1)
 
     @staticmethod
     def worth_it(path: str) -> bool:
@@ -76,6 +77,11 @@ class ReadAhead:
             return n_processors > 1 and Path(path).stat().st_size >= WORTH_BYTES
         except (OSError, ValueError):
             return False
+
+    def is_ready(self) -> bool:
+        """Whether the next batch of `batches` is there."""
+        with self._frames.mutex:
+            return bool(self._frames.queue) and self._frames.queue[0][0] == _BATCH
 
     def batches(self, recipe: Recipe, *, max_papers: int) -> Iterator[Prepared]:
         """Yield batches analysed by this recipe.
@@ -106,7 +112,7 @@ class ReadAhead:
 
     def _received(self, process: subprocess.Popen[bytes], recipe: Recipe) -> Iterator[Prepared]:
         assert process.stdout is not None  # noqa: S101 (for the type checker: it is a pipe)
-        frames: queue.Queue[tuple[bytes, list[bytes]]] = queue.Queue(maxsize=1)
+        frames = self._frames = queue.Queue(maxsize=1)
         stopped = threading.Event()
         reader = threading.Thread(
             target=self._receive, args=(process.stdout, frames, stopped), daemon=True

@@ -19,7 +19,7 @@ import pytest
 import litstore
 from litstore import Paper, RetrievalClient
 from litstore.apps.cli import run as run_command
-from litstore.citations import edges
+from litstore.citations import edges, recount
 from litstore.database import engine
 from litstore.database.engine import Database
 from litstore.database.layout import APPLICATION_ID
@@ -196,7 +196,7 @@ def assert_whole(store, whole):
 
 KILLED_LOAD = """
 ingest.BATCH_PAPERS = BATCH
-from litstore.citations import edges
+from litstore.citations import edges, recount
 from litstore.database import engine, papers as rows, stats
 from litstore.index import writer
 if sys.argv[3] == "small cache":
@@ -276,8 +276,8 @@ def test_killed_at_any_moment(path, whole):
 
 
 KILLED_REBUILD = """
-from litstore.citations import edges
-edges.recount = die
+from litstore.citations import recount
+recount.recount = die
 with litstore.open(sys.argv[1]) as store:
     said("begun")
     store.rebuild()
@@ -374,7 +374,7 @@ def test_full_while_replacing(path, loaded, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "last_step"),
     [
-        (lambda store: store.rebuild(), "litstore.citations.edges.recount"),
+        (lambda store: store.rebuild(), "litstore.citations.recount.recount"),
         (lambda store: store.delete("p00001", "p00002"), "litstore.citations.edges.remove"),
     ],
 )
@@ -1334,7 +1334,7 @@ def test_the_word_of_writers_is_kept():
     """The points at which the processes above are killed exist under these names."""
     assert callable(writer.apply)
     assert callable(edges.apply)
-    assert callable(edges.recount)
+    assert callable(recount.recount)
     assert callable(litstore.database.papers.write)
     assert callable(litstore.database.schema.fill_integers)
 

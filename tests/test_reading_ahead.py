@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
+import msgspec
 import pytest
 
 from litstore import Paper, preparation, reading_ahead
@@ -38,6 +40,7 @@ TABLES = (
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     monkeypatch.setattr("litstore.ingest.BATCH_PAPERS", 60)
+    monkeypatch.setattr("litstore.ingest.JOINED_BATCHES", 1)
 
 
 def lines(n):
@@ -98,6 +101,52 @@ def test_the_store_is_the_same(file, tmp_path, name, monkeypatch):
         assert len(batches) > 3
         again = there.load(ReadAhead(str(file)))
         assert again.new == 0
+
+
+def wait_until_ready(ahead):
+    """As if the other process were always ahead."""
+    while not ahead._frames.queue:
+        time.sleep(0.001)
+    return ahead._frames.queue[0][0] == reading_ahead._BATCH
+
+
+@pytest.mark.parametrize("joined", [2, 3, 100])
+@pytest.mark.parametrize("name", kernel.available())
+def test_batches_that_are_written_together_make_the_same_store(tmp_path, joined, name, monkeypatch):
+    """Papers of one batch cite those of another, before and after; some come twice, and the batch
+    that repeats one of another batch is written apart."""
+    monkeypatch.setattr(kernel, "_active", name)
+    monkeypatch.setattr(ReadAhead, "is_ready", wait_until_ready)
+    rng = random.Random(11)
+    words = ["graph", "tree", "λόγος", "edge", "walk"]
+    with (tmp_path / "papers.jsonl").open("w", encoding="utf-8") as out:
+        for at in range(420):
+            record = {
+                "id": f"p{at - 70 if at in (200, 330) else at}",
+                "title": " ".join(rng.choices(words, k=5)),
+                "abstract": " ".join(rng.choices(words, k=300 if at % 50 == 0 else 20)),
+                "references": [f"p{rng.randrange(500)}" for _ in range(rng.randrange(5))],
+                "citations": [f"p{rng.randrange(500)}" for _ in range(rng.randrange(3))],
+                "year": rng.choice([1999, 2024, None]),
+            }
+            out.write(json.dumps(record) + "\n")
+    counts = []
+    with open_store(tmp_path / "one.db") as one, open_store(tmp_path / "joined.db") as other:
+        for store, together in ((one, 1), (other, joined)):
+            monkeypatch.setattr("litstore.ingest.JOINED_BATCHES", together)
+            seen = []
+            ahead = ReadAhead(str(tmp_path / "papers.jsonl"))
+            report = store.load(ahead, on_batch=lambda told, seen=seen: seen.append(told.read))
+            assert (report.read, report.new, report.updated) == (420, 418, 2)
+            assert seen[-1] == 420
+            counts.append(len(seen))
+            assert store.verify() == []
+            assert store.sql("SELECT n_new, n_updated FROM corpus_events").rows == [(418, 2)]
+        assert contents(other) == contents(one)
+        corpus, found = one.stats().corpus, other.stats().corpus
+        assert found == msgspec.structs.replace(corpus, generation=found.generation)
+    # Seven batches; the fourth and the sixth repeat a paper, and are written alone.
+    assert counts == [7, {2: 6, 3: 5, 100: 5}[joined]]
 
 
 def kinds():

@@ -228,38 +228,62 @@ class Said(NamedTuple):
         )
 
 
+class Stated(NamedTuple):
+    """Edges that records state.
+
+    keys: int64 array of shape (n,), citing << 32 | cited; an edge may be there twice. bits: int64
+    array of shape (n,), who asserts it.
+    """
+
+    keys: NDArray[np.int64]
+    bits: NDArray[np.int64]
+
+
+def state(connection: Connection, arrived: Said, numbers: DocNumbers) -> Stated:
+    """Return the edges that begin to be with new papers; write down what is unresolved.
+
+    arrived: their records; their rows in `papers` are written. numbers: finds the document number
+    of any paper of the store.
+    """
+    own, waiting = _resolved(connection, arrived, numbers), _waiting(connection, arrived)
+    return Stated(
+        np.concatenate([own.keys, waiting.keys]), np.concatenate([own.bits, waiting.bits])
+    )
+
+
 def apply(
     connection: Connection,
     *,
-    arrived: Said,
-    replaced: Said,
+    stated: Sequence[Stated],
+    replaced: Said | None,
     numbers: DocNumbers,
 ) -> int:
     """Bring the graph to what the records now say; return the change in the number of edges.
 
-    arrived, replaced: records of new papers, and of papers that were there before; their rows in
-    `papers` are written. numbers: finds the document number of any paper of the store.
+    stated: what this transaction's new papers brought. replaced: records of papers that were there
+    before; their rows in `papers` are written. numbers: finds the document number of any paper of
+    the store.
     """
-    came = _add(connection, arrived, numbers)
-    if not len(replaced.docs):
+    came = _add(connection, stated)
+    if replaced is None:
         return came
     docs = rows_as_json(replaced.docs)
     before = _edges_of(connection, docs)
     _withdraw(connection, docs, before)
-    _put(connection, *_resolved(connection, replaced, numbers))
+    _put(connection, _resolved(connection, replaced, numbers))
     return came + _correct_degrees(connection, before, _edges_of(connection, docs))
 
 
-def _add(connection: Connection, arrived: Said, numbers: DocNumbers) -> int:
+def _add(connection: Connection, stated: Sequence[Stated]) -> int:
     """Add the edges of papers that had none so far; return their number.
 
     An edge with a new paper at one end cannot have been there before, so degrees need no look at
     what was.
     """
-    keys, bits = _resolved(connection, arrived, numbers)
-    waiting_keys, waiting_bits = _waiting(connection, arrived)
-    keys, bits = np.concatenate([keys, waiting_keys]), np.concatenate([bits, waiting_bits])
-    distinct = _put(connection, keys, bits)
+    if not stated:
+        return 0
+    keys, bits = map(np.concatenate, zip(*stated, strict=True))
+    distinct = _put(connection, Stated(keys, bits))
     _add_degrees(connection, distinct)
     return len(distinct)
 
@@ -292,13 +316,8 @@ def _starts(ascending: NDArray[np.int64]) -> NDArray[np.intp]:
     return np.flatnonzero(starts)
 
 
-def _resolved(
-    connection: Connection, said: Said, numbers: DocNumbers
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return (keys, bits) of the edges that these records state; write down what is unresolved.
-
-    A key is citing << 32 | cited; the same edge may be there twice.
-    """
+def _resolved(connection: Connection, said: Said, numbers: DocNumbers) -> Stated:
+    """Return the edges that these records state; write down what is unresolved."""
     keys, bits = [], []
     unresolved: list[tuple[str, int, int]] = []
     for direction, (ids, sizes, at) in ((CITING, said.references), (CITED, said.citations)):
@@ -315,11 +334,11 @@ def _resolved(
         keys.append((near << 32) | far if direction == CITING else (far << 32) | near)
         bits.append(np.full(len(near), direction, dtype=np.int64))
     raw_connection(connection).executemany(PUT_UNRESOLVED_SQL, sorted(unresolved))
-    return np.concatenate(keys), np.concatenate(bits)
+    return Stated(np.concatenate(keys), np.concatenate(bits))
 
 
-def _waiting(connection: Connection, arrived: Said) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Take out of `unresolved_edges` what names one of these papers; return (keys, bits)."""
+def _waiting(connection: Connection, arrived: Said) -> Stated:
+    """Take out of `unresolved_edges` what names one of these papers, and return it as edges."""
     docs = dict(zip(arrived.ids, arrived.docs.tolist(), strict=True))
     raw, bound = raw_connection(connection), (json.dumps(list(docs)),)
     found = [
@@ -330,7 +349,7 @@ def _waiting(connection: Connection, arrived: Said) -> tuple[NDArray[np.int64], 
     if found:
         raw.execute(CLEAR_WAITING_SQL, bound)
     pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]
+    return Stated(pairs[:, 0], pairs[:, 1])
 
 
 def link(connection: Connection, names: Mapping[str, int]) -> tuple[NDArray[np.int64], int]:
@@ -351,19 +370,17 @@ def link(connection: Connection, names: Mapping[str, int]) -> tuple[NDArray[np.i
         linked_docs = np.union1d(linked_docs, near)
         keys = np.where(bits == CITING, near << 32 | far, far << 32 | near)[near != far]
         known = raw.execute(KNOWN_EDGES_SQL, (rows_as_json(keys),)).fetchall()
-        distinct = _put(connection, keys, bits[near != far])
+        distinct = _put(connection, Stated(keys, bits[near != far]))
         new = np.setdiff1d(distinct, np.array(known, dtype=np.int64))
         _add_degrees(connection, new)
         came += len(new)
     return linked_docs, came
 
 
-def _put(
-    connection: Connection, keys: NDArray[np.int64], bits: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _put(connection: Connection, stated: Stated) -> NDArray[np.int64]:
     """Write edges; return the distinct keys, ascending."""
-    order = np.argsort(keys, kind="stable")
-    keys, bits = keys[order], bits[order]
+    order = np.argsort(stated.keys, kind="stable")
+    keys, bits = stated.keys[order], stated.bits[order]
     starts = _starts(keys)
     if not len(starts):
         return keys

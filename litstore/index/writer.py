@@ -1,7 +1,9 @@
 """Changing the index: papers go in and out, df, lengths and postings are exact at once.
 
 Work is split so that a bulk load holds the write lock only to write: `litstore.index.inverter`
-turns texts into a `Batch` outside any transaction, `apply` writes it inside one.
+turns texts into a `Batch` outside any transaction. Inside one, `enter` gives its terms numbers, and
+`apply` writes the postings of one or several entered batches: rows are spread over the whole index,
+and most of its pages are changed however small a batch is.
 """
 
 from __future__ import annotations
@@ -128,37 +130,67 @@ class _Flat:
         return self.keys & LAST_DOC
 
 
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A batch by stored numbers; its lengths are written, its postings are not.
+
+    docs: document numbers of the texts. terms, doc_freqs: int64 arrays of shape (n_terms,), the
+    term numbers and in how many of the texts each term stands. n_tokens: of all texts.
+    """
+
+    docs: Sequence[int]
+    terms: Ints
+    doc_freqs: Ints
+    postings: _Flat
+    n_tokens: int
+
+
+def enter(connection: Connection, docs: Sequence[int], batch: Batch) -> Entered:
+    """Give the terms of a batch numbers, and write how long the texts are.
+
+    docs: document numbers of its texts, in their order. Until `apply` has written the postings too,
+    the index is not whole.
+    """
+    LENGTHS.put(connection, dict(zip(docs, batch.doc_lens.tolist(), strict=True)))
+    return _entered(docs, batch, _term_numbers(connection, batch))
+
+
+def _entered(docs: Sequence[int], batch: Batch, numbers: Ints) -> Entered:
+    postings = _flatten(docs, batch, numbers)
+    return Entered(docs, numbers, np.diff(batch.starts), postings, int(batch.doc_lens.sum()))
+
+
 def apply(
     connection: Connection,
     *,
     removed: tuple[Sequence[int], Batch],
-    added: tuple[Sequence[int], Batch],
+    added: Sequence[Entered],
     next_doc: int,
 ) -> int:
     """Take the texts of some documents out of the index and put others in.
 
-    removed, added: document numbers and the batch of their texts, in the same order; a replaced
-    paper is in both. next_doc: every document from here on is new. Returns the change in the
-    corpus's total tokens.
+    removed: document numbers and the batch of their texts, in the same order. added: what this
+    transaction has entered, no document twice; a replaced paper is removed and added. next_doc:
+    every document from here on is new. Returns the change in the corpus's total tokens.
 
     Raises DamagedStoreError if a posting that should be there is not.
     """
-    old, new = removed[1], added[1]
-    into_numbers = _term_numbers(connection, new)
-    out_numbers = _known_numbers(connection, old.vocabulary)
-    out = _flatten(removed[0], old, out_numbers)
-    into = _flatten(added[0], new, into_numbers)
-    # Lengths first: rows of postings carry bounds that are made from them.
-    _write_lengths(connection, removed, added)
+    docs, batch = removed
+    # Lengths before postings: their rows carry bounds that are made from them.
+    if docs:
+        gone = set(docs).difference(chain.from_iterable(one.docs for one in added))
+        LENGTHS.put(connection, dict.fromkeys(gone, 0))
+    out = _entered(docs, batch, _known_numbers(connection, batch.vocabulary))
     lengths = _Lengths(connection)
-    for gone, come in _by_terms(out, into):
-        _write_postings(connection, gone, come, lengths, next_doc, len(added[0]))
+    n_docs = sum(len(one.docs) for one in added)
+    for went, came in _by_terms(out.postings, [one.postings for one in added]):
+        _write_postings(connection, went, came, lengths, next_doc, n_docs)
     _write_doc_freqs(
         connection,
-        np.concatenate([into_numbers, out_numbers]),
-        np.concatenate([np.diff(new.starts), -np.diff(old.starts)]),
+        np.concatenate([out.terms, *(one.terms for one in added)]),
+        np.concatenate([-out.doc_freqs, *(one.doc_freqs for one in added)]),
     )
-    return int(new.doc_lens.sum() - old.doc_lens.sum())
+    return sum(one.n_tokens for one in added) - out.n_tokens
 
 
 def _known_numbers(connection: Connection, terms: Sequence[str]) -> Ints:
@@ -190,6 +222,8 @@ def _term_numbers(connection: Connection, batch: Batch) -> Ints:
 
 def _looked_up(connection: Connection, terms: Sequence[str]) -> Ints:
     """The numbers of terms, in their order; 0 for one that is in no paper."""
+    if not terms:
+        return _ints(())
     rows = raw_connection(connection).execute(TERM_NUMBERS_SQL, (rows_as_json(terms),))
     found = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
     numbers = np.zeros(len(terms), dtype=np.int64)
@@ -217,18 +251,30 @@ def _ints(values: Sequence[int]) -> Ints:
     return np.array(values, dtype=np.int64)
 
 
-def _by_terms(out: _Flat, into: _Flat) -> Iterator[tuple[_Flat, _Flat]]:
-    """Cut both where a term ends, so that what is at work at a time is bounded."""
-    n = max(len(out.keys), len(into.keys))
-    longer = into.keys if n == len(into.keys) else out.keys
-    ends = _distinct(longer[PART_POSTINGS:n:PART_POSTINGS] | LAST_DOC)
-    cuts = [0, *np.searchsorted(out.keys, ends, side="right").tolist(), len(out.keys)]
-    others = [0, *np.searchsorted(into.keys, ends, side="right").tolist(), len(into.keys)]
-    for (start, end), (first, last) in zip(pairwise(cuts), pairwise(others), strict=True):
-        yield (
-            _Flat(out.keys[start:end], out.tfs[start:end]),
-            _Flat(into.keys[first:last], into.tfs[first:last]),
-        )
+def _by_terms(out: _Flat, into: Sequence[_Flat]) -> Iterator[tuple[_Flat, _Flat]]:
+    """Cut all of them where a term ends, so that what is at work at a time is bounded."""
+    longest = max((out, *into), key=lambda flat: len(flat.keys)).keys
+    step = PART_POSTINGS // max(len(into), 1)
+    ends = _distinct(longest[step::step] | LAST_DOC)
+    for gone, *come in zip(*(_cut(flat, ends) for flat in (out, *into)), strict=True):
+        yield gone, _joined(come)
+
+
+def _cut(flat: _Flat, ends: Ints) -> Iterator[_Flat]:
+    """Cut after each of these keys, which need not be there."""
+    cuts = [0, *np.searchsorted(flat.keys, ends, side="right").tolist(), len(flat.keys)]
+    for start, end in pairwise(cuts):
+        yield _Flat(flat.keys[start:end], flat.tfs[start:end])
+
+
+def _joined(flats: Sequence[_Flat]) -> _Flat:
+    if len(flats) == 1:
+        return flats[0]
+    keys = np.concatenate([_ints(()), *(flat.keys for flat in flats)])
+    # Sorted stretches: a stable sort only merges them.
+    order = np.argsort(keys, kind="stable")
+    tfs = np.concatenate([np.zeros(0, dtype=np.int32), *(flat.tfs for flat in flats)])
+    return _Flat(keys[order], tfs[order])
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,16 +416,6 @@ def _write_doc_freqs(connection: Connection, terms: Ints, changes: Ints) -> None
     raw.execute(DOC_FREQS_SQL, (rows_as_json((terms << 32) + changes + (1 << 31)),))
     fewer = [(term,) for term in terms[changes < 0].tolist()]
     raw.executemany("DELETE FROM terms WHERE term_no = ? AND doc_freq = 0", fewer)
-
-
-def _write_lengths(
-    connection: Connection,
-    removed: tuple[Sequence[int], Batch],
-    added: tuple[Sequence[int], Batch],
-) -> None:
-    lengths = dict.fromkeys(removed[0], 0)
-    lengths.update(zip(added[0], added[1].doc_lens.tolist(), strict=True))
-    LENGTHS.put(connection, lengths)
 
 
 class _Lengths:

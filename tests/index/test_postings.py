@@ -299,7 +299,9 @@ def change(connection, texts, new_texts, next_doc):
     delta = writer.apply(
         connection,
         removed=(out, inverter.invert((texts[doc] for doc in out), PLAIN)),
-        added=(into, inverter.invert((new_texts[doc] for doc in into), PLAIN)),
+        added=[
+            writer.enter(connection, into, inverter.invert((new_texts[doc] for doc in into), PLAIN))
+        ],
         next_doc=next_doc,
     )
     after = {**texts, **new_texts}
