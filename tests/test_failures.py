@@ -582,7 +582,7 @@ def test_dropped_entries_are_counted_once_they_can_be(path, loaded, monkeypatch)
     with litstore.open(path) as store:
         client = RetrievalClient(store)
         with monkeypatch.context() as patched:
-            patched.setattr("litstore.querylog.record._insert", _raiser_of_full())
+            patched.setattr("litstore.querylog.rows.insert", _raiser_of_full())
             for _ in range(3):
                 assert client.search("one").query_id is None
         assert store.query_log.n_dropped() == store.query_log.dropped == 3
@@ -591,7 +591,7 @@ def test_dropped_entries_are_counted_once_they_can_be(path, loaded, monkeypatch)
             assert store.query_log.n_dropped() == 3
     with litstore.open(path) as store:
         with monkeypatch.context() as patched:
-            patched.setattr("litstore.querylog.record._insert", _raiser_of_full())
+            patched.setattr("litstore.querylog.rows.insert", _raiser_of_full())
             RetrievalClient(store).search("one")
         assert (store.query_log.n_dropped(), store.query_log.dropped) == (4, 1)
         RetrievalClient(store).search("one")

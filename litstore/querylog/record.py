@@ -22,24 +22,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from msgspec import structs
 from sqlalchemy import Connection
 
 from litstore.database import stats
 from litstore.database.engine import LOCK_WAIT_S, MEMORY, Database, raw_connection
 from litstore.errors import LitstoreError, StoreLockedError
-from litstore.querylog import retention, spill
-from litstore.querylog.entries import (
-    QUERY_COLUMNS,
-    LoggedConfig,
-    LoggedCorpus,
-    LoggedHit,
-    LoggedQuery,
-    packed,
-    unpacked,
-)
-from litstore.querylog.overlap import rank_biased_overlap
+from litstore.querylog import retention, rows, spill
+from litstore.querylog.entries import LoggedConfig, LoggedCorpus, LoggedHit, LoggedQuery
 from litstore.querylog.retention import LogSettings, Pruned
+from litstore.querylog.rows import WholeEntry
 
 if TYPE_CHECKING:
     from litstore.querylog.read import UsedConfig
@@ -47,60 +38,23 @@ if TYPE_CHECKING:
 
 LOOK_EVERY_S: Final = 0.1
 """How often a process looks for what others could not log; of its own it knows."""
-# Written on the sqlite3 connection underneath: preparing these statements through the layers above
-# would take longer than running them, at every search.
-PUT_CONFIG_SQL: Final = """
-INSERT INTO retrieval_configs (fingerprint, ranking, recipe, first_used_at, profile)
-VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (fingerprint) DO NOTHING
-"""
-
-PUT_GENERATION_SQL: Final = """
-INSERT INTO corpus_generations (generation, n_docs, total_tokens, min_year, max_year, n_citations,
-                                next_doc, first_searched_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (generation) DO NOTHING
-"""
-
-PREVIOUS_SQL: Final = """
-SELECT query_no, config, generation, filters, hit_count
-FROM query_log
-WHERE query_hash = ? AND replay_run IS NULL AND status <> 'error'
-ORDER BY query_no DESC
-LIMIT 1
-"""
-
-REPEATED_SQL: Final = """
-SELECT query_no, config, generation, filters, hit_count
-FROM query_log
-WHERE query_id = ?
-"""
-
-LIST_SQL: Final = "SELECT hits FROM query_log_lists WHERE query_no = ?"
 
 
-class _Spilled(msgspec.Struct, frozen=True, gc=False):
-    """What is logged of one search: one line of the file beside the store, where it must wait.
+class _Known(msgspec.Struct, frozen=True):
+    """How all stood when this process wrote last: what makes the next entry a matter of routine.
 
-    Each search makes one, and a Struct is made in a fraction of the time that a dataclass takes.
+    It was written under this configuration and over this generation of the corpus, on a day on
+    which no entry is left to expire, and under these settings.
     """
 
-    query: LoggedQuery
-    hits: Sequence[LoggedHit]
-    config: LoggedConfig
-    corpus: LoggedCorpus | None = None
+    config: str
+    generation: int
+    day: str
+    settings: LogSettings
+    settings_text: str
 
 
-# SQLite gives the next query_no, as the column is the table's rowid.
-PUT_QUERY_SQL: Final = f"""
-INSERT INTO query_log ({", ".join(QUERY_COLUMNS)})
-VALUES ({", ".join("?" * len(QUERY_COLUMNS))})
-ON CONFLICT (query_id) DO NOTHING
-"""
-
-PUT_LIST_SQL: Final = "INSERT INTO query_log_lists (query_no, hits) VALUES (?, ?)"
-
-_OVERLAP_AT: Final = QUERY_COLUMNS.index("rank_overlap")
+_ANOTHER_DAY: Final = "another day"
 
 
 class QueryLog:
@@ -114,8 +68,7 @@ class QueryLog:
         self._turn = threading.Lock()
         self._searched_for_leftovers = False
         self._look_again_at = 0.0
-        self._written_for: tuple[str, int] | None = None
-        self._expired_on: tuple[str, LogSettings] | None = None
+        self._known: _Known | None = None
         self.dropped = 0
         """Entries of this process that could neither be logged nor spilled."""
         self._dropped_told = 0
@@ -139,45 +92,42 @@ class QueryLog:
         if self._database.read_only:
             self.dropped += self._database.full and self.is_on
             return False
-        spilled, raw = _Spilled(entry, hits, config, corpus), raw_connection(connection)
+        whole, raw = WholeEntry(entry, hits, config, corpus), raw_connection(connection)
         if not self._turn.acquire(timeout=LOCK_WAIT_S):
-            return self._set_aside(spilled, raw)
+            return self._set_aside(whole, raw)
         try:
-            return self._write(spilled, _Transaction(self._database, raw))
+            return self._write(whole, _Transaction(self._database, raw))
         except StoreLockedError:
-            return self._set_aside(spilled, raw)
+            return self._set_aside(whole, raw)
         except LitstoreError:
-            self._written_for = None
+            self._known = None
             self._look_again_at = 0.0
             self.dropped += 1
             return False
         finally:
             self._turn.release()
 
-    def _write(self, spilled: _Spilled, transaction: _Transaction) -> bool:
+    def _write(self, whole: WholeEntry, transaction: _Transaction) -> bool:
         """Log what a search left, as far as the settings let it; return whether it was kept."""
-        entry, taken = spilled.query, list[Path]()
+        known = self._known
         with transaction as raw:
+            if (
+                known is not None
+                and self._is_routine(whole.query, known)
+                and rows.insert_quickly(raw, _kept(whole, known.settings), known.settings_text)
+            ):
+                return True
             settings = retention.read_settings(raw)
             if not settings.on:
                 return False
+            taken = []
             if time.monotonic() >= self._look_again_at:
                 taken = self._take_in(raw, settings)
-            state = (entry.config, entry.generation)
-            _insert(raw, _kept(spilled, settings), known=state == self._written_for)
+            known = self._insert(raw, whole, settings)
             dropped = self.dropped
             if dropped != self._dropped_told:
                 retention.count_dropped(raw, dropped - self._dropped_told)
-            today = (entry.at[:10], settings)
-            # What is kept on one day is kept all day: looked through once, then not again. A
-            # replay removes nothing: it still has to compare with what it would remove.
-            if (
-                entry.replay_run is None
-                and today != self._expired_on
-                and not retention.expire_some(raw, *today)
-            ):
-                self._expired_on = today
-        self._written_for = state
+        self._known = known
         self._dropped_told = dropped
         self._searched_for_leftovers = True
         for file in taken:
@@ -185,14 +135,39 @@ class QueryLog:
                 file.unlink()
         return True
 
-    def _set_aside(self, spilled: _Spilled, raw: sqlite3.Connection) -> bool:
+    def _is_routine(self, entry: LoggedQuery, known: _Known) -> bool:
+        """Whether there is nothing to do but to write this entry, if the file is as it was."""
+        return (
+            entry.generation == known.generation
+            and entry.config == known.config
+            and entry.at.startswith(known.day)
+            and entry.error is None
+            and entry.replay_run is None
+            and self.dropped == self._dropped_told
+            and time.monotonic() < self._look_again_at
+        )
+
+    def _insert(self, raw: sqlite3.Connection, whole: WholeEntry, settings: LogSettings) -> _Known:
+        """Write one entry, and what else is to be written with it; return what is known now."""
+        entry, known = whole.query, self._known
+        day = entry.at[:10]
+        rows.insert(raw, _kept(whole, settings))
+        # What is kept on one day is kept all day: looked through once, then not again. A replay
+        # removes nothing: it still has to compare with what it would remove.
+        if (known is None or (day, settings) != (known.day, known.settings)) and (
+            entry.replay_run is not None or retention.expire_some(raw, day, settings)
+        ):
+            day = _ANOTHER_DAY
+        return _Known(entry.config, entry.generation, day, settings, retention.read_as_text(raw))
+
+    def _set_aside(self, whole: WholeEntry, raw: sqlite3.Connection) -> bool:
         try:
             with self._database.explained():
                 settings = retention.read_settings(raw)
             if not settings.on:
                 return False
             # Begun with a line's end: what a process that died here left of a line stands alone.
-            line = b"\n%s\n" % msgspec.json.encode(_kept(spilled, settings))
+            line = b"\n%s\n" % msgspec.json.encode(_kept(whole, settings))
             with self._spilling:
                 # Taken in while it was written: written again, and the log passes over the second.
                 if not any(spill.append(self._spill, line) for _ in range(spill.TRIES)):
@@ -354,68 +329,23 @@ class QueryLog:
         return series.series(self._database, by, **chosen)
 
 
-def _kept(spilled: _Spilled, settings: LogSettings) -> _Spilled:
+def _kept(whole: WholeEntry, settings: LogSettings) -> WholeEntry:
     """The entry as it may be kept: without its words where the log is redacted."""
-    if not settings.redacted:
-        return spilled
-    query = structs.replace(spilled.query, query=None, query_norm=None, filters=None, term_dfs=None)
-    return structs.replace(spilled, query=query)
-
-
-def _insert(raw: sqlite3.Connection, spilled: _Spilled, *, known: bool = False) -> None:
-    """Write one entry. known: its configuration and generation stand in their tables already."""
-    entry, hits, config = spilled.query, spilled.hits, spilled.config
-    if not known:
-        known_config = (entry.config, config.ranking, config.recipe, entry.at, config.profile)
-        raw.execute(PUT_CONFIG_SQL, known_config)
-        if spilled.corpus is not None:
-            raw.execute(
-                PUT_GENERATION_SQL, (entry.generation, *structs.astuple(spilled.corpus), entry.at)
-            )
-    values = list(structs.astuple(entry))
-    if entry.status != "error":
-        values[_OVERLAP_AT] = _rank_overlap(raw, entry, hits)
-    written = raw.execute(PUT_QUERY_SQL, values)
-    if written.rowcount and hits:
-        raw.execute(PUT_LIST_SQL, (written.lastrowid, packed(hits)))
-
-
-def _rank_overlap(
-    raw: sqlite3.Connection, entry: LoggedQuery, hits: Sequence[LoggedHit]
-) -> float | None:
-    """RBO of a list with that of the run before: of the same query, or the one that is replayed."""
-    if entry.replay_of is not None:
-        found = raw.execute(REPEATED_SQL, (entry.replay_of,)).fetchone()
-    else:
-        found = raw.execute(PREVIOUS_SQL, (entry.query_hash,)).fetchone()
-    if found is None:
-        return None
-    number, *state, hit_count = found
-    if state == [entry.config, entry.generation, entry.filters]:
-        # The same search over the same corpus: the list cannot have changed.
-        return 1.0
-    stored = raw.execute(LIST_SQL, (number,)).fetchone()
-    if hit_count and not stored:
-        # Its papers have expired.
-        return None
-    before = unpacked(stored[0]) if stored else []
-    return rank_biased_overlap([hit.paper_id for hit in before], [hit.paper_id for hit in hits])
+    return whole.without_words() if settings.redacted else whole
 
 
 def _insert_spilled(raw: sqlite3.Connection, line: bytes, settings: LogSettings) -> None:
     """Log one spilled line; a torn or foreign one is passed over."""
     try:
-        spilled = msgspec.json.decode(line, type=_Spilled)
+        whole = msgspec.json.decode(line, type=WholeEntry)
     except (ValueError, RecursionError):
         return
-    ranks = [hit.rank for hit in spilled.hits]
-    if spilled.query.config != spilled.config.fingerprint or ranks != list(
-        range(1, len(ranks) + 1)
-    ):
+    ranks = [hit.rank for hit in whole.hits]
+    if whole.query.config != whole.config.fingerprint or ranks != list(range(1, len(ranks) + 1)):
         return
     raw.execute("SAVEPOINT spilled")
     try:
-        _insert(raw, _kept(spilled, settings))
+        rows.insert(raw, _kept(whole, settings))
     except (sqlite3.IntegrityError, OverflowError):
         raw.execute("ROLLBACK TO spilled")
     raw.execute("RELEASE spilled")

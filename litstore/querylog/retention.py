@@ -38,6 +38,12 @@ FOREVER: Final = "forever"
 
 SETTINGS_SQL: Final = "SELECT name, value FROM settings"
 
+AS_TEXT: Final = "(SELECT group_concat(quote(name) || quote(value)) FROM settings)"
+"""All settings in one text, to tell whether they are still the same; NULL where there are none."""
+
+AS_TEXT_SQL: Final = "SELECT coalesce(group_concat(quote(name) || quote(value)), '') FROM settings"
+"""All of them as one text, to tell whether they are still the same."""
+
 COUNT_DROPPED_SQL: Final = """
 INSERT INTO settings (name, value)
 VALUES (?, ?)
@@ -132,6 +138,11 @@ class Pruned:
 def read_settings(raw: sqlite3.Connection) -> LogSettings:
     """Return the switches as they stand; a value that makes no sense is unset."""
     return _settings(tuple(raw.execute(SETTINGS_SQL)))
+
+
+def read_as_text(raw: sqlite3.Connection) -> str:
+    """Return all settings as one text, by which `litstore.querylog.rows` tells if they changed."""
+    return str(raw.execute(AS_TEXT_SQL).fetchone()[0])
 
 
 @lru_cache(maxsize=8)

@@ -24,6 +24,7 @@ from litstore.paper import Paper
 from litstore.querylog.entries import (
     KEPT_HITS,
     LoggedConfig,
+    LoggedCorpus,
     LoggedHit,
     LoggedQuery,
     new_query_id,
@@ -103,7 +104,9 @@ class RetrievalClient:
         self.client = client
         self.session = session
         self.log = log
-        self._last_config: tuple[object, LoggedConfig] | None = None
+        self._last_state: (
+            tuple[RetrievalConfig, CorpusStats, tuple[LoggedConfig, LoggedCorpus]] | None
+        ) = None
 
     def search(
         self, query: str, limit: int | None = None, *, filters: SearchFilters | None = None
@@ -225,52 +228,36 @@ class RetrievalClient:
         marks: Mapping[str, Any],
         limit: int | None,
     ) -> bool:
-        distinct = len(dict.fromkeys(found.query.tokens))
         passes = result.passes_ms
-        status = "ok" if result.hit_count else "no_match" if result.n_tokens else "empty"
-        config = self._logged_config(found.corpus)
+        words = entry.of_query(found.query, found.seeds, marks.get("filters"))
+        config, corpus = self._logged_state(found.corpus)
+        n_unknown = len(result.unknown_terms)
+        # By place: each search makes one, and 37 names would take ten times as long to match.
         logged = LoggedQuery(
-            client=self.client,
-            query=entry.loggable(result.query),
-            config=config.fingerprint,
-            generation=result.generation,
-            status=status,
-            limit_given=_storable(limit),
-            n_tokens=result.n_tokens,
-            n_unknown_terms=len(result.unknown_terms),
-            unknown_term_share=len(result.unknown_terms) / distinct if distinct else 0.0,
-            hit_count=result.hit_count,
-            lexical_count=result.lexical_count,
-            graph_count=result.graph_count,
-            graph_truncated=result.graph_truncated,
-            zero_result=int(not result.hit_count),
-            average_score=result.average_score,
-            top_score=result.top_score,
-            top_bm25=result.top_bm25,
-            mean_bm25=result.mean_bm25,
-            score_margin=result.score_margin,
-            wall_time_ms=result.wall_time_ms,
-            parse_ms=passes["parse"],
-            lexical_ms=passes["lexical"],
-            graph_ms=passes["graph"],
-            merge_ms=passes["merge"],
-            hydrate_ms=passes["hydrate"],
-            session=self.session,
-            **entry.of_query(found.query, found.seeds, marks.get("filters")),
-            **marks,
-        )
-        corpus = entry.corpus_of(found.corpus)
+            marks["query_id"], marks["at"], self.client, entry.loggable(result.query),
+            words.query_hash, config.fingerprint, result.generation,
+            "ok" if result.hit_count else "no_match" if result.n_tokens else "empty",
+            None,  # error
+            _storable(limit), result.n_tokens, n_unknown,
+            n_unknown / words.n_terms if n_unknown else 0.0,
+            result.hit_count, result.lexical_count, result.graph_count, result.graph_truncated,
+            int(not result.hit_count), result.average_score, result.top_score, result.top_bm25,
+            result.mean_bm25, result.score_margin, result.wall_time_ms,
+            passes["parse"], passes["lexical"], passes["graph"], passes["merge"], passes["hydrate"],
+            self.session, words.query_norm, marks.get("filters"), words.matched_term_share,
+            words.term_dfs,
+            None,  # rank_overlap: known when it is written
+            marks.get("replay_run"), marks.get("replay_of"),
+        )  # fmt: skip
         return self.store.query_log.record(logged, hits, config, corpus, connection=connection)
 
-    def _logged_config(self, corpus: CorpusStats) -> LoggedConfig:
+    def _logged_state(self, corpus: CorpusStats) -> tuple[LoggedConfig, LoggedCorpus]:
         """The same as for the search before, mostly: to compare is cheaper than to look it up."""
-        state = (
-            self.config, corpus.analyzer, corpus.analyzer_version,
-            corpus.title_weight, corpus.author_weight,
-        )  # fmt: skip
-        if self._last_config is None or self._last_config[0] != state:
-            self._last_config = (state, logged_config(self.config, corpus))
-        return self._last_config[1]
+        last = self._last_state
+        if last is None or last[0] is not self.config or last[1] != corpus:
+            known = logged_config(self.config, corpus), entry.corpus_of(corpus)
+            self._last_state = last = (self.config, corpus, known)
+        return last[2]
 
     def _log_failure(
         self, query: object, marks: Mapping[str, Any], limit: int | None, error: LitstoreError,
@@ -330,21 +317,17 @@ def _in_memory(corpus: Iterable[Paper] | Mapping[str, Paper], profile: str | Non
 
 def _hits(found: Ranking, best: list[tuple[int, str]]) -> list[LoggedHit]:
     """The ranked list, as numbers only."""
-    return [_hit(found, rank, at, paper_id) for rank, (at, paper_id) in enumerate(best, 1)]
-
-
-def _hit(found: Ranking, rank: int, at: int, paper_id: str) -> LoggedHit:
-    blend, hop = found.blend, int(found.hops[at])
-    return LoggedHit(
-        rank=rank,
-        paper_id=paper_id,
-        final_score=float(blend.final[at]),
-        bm25_score=float(found.bm25[at]),
-        bm25_norm=float(blend.bm25_norm[at]),
-        graph_distance=None if hop == UNREACHED else hop,
-        graph_score=float(blend.graph[at]),
-        recency_score=float(blend.recency[at]),
-        knn_score=float(blend.knn[at]),
+    at = np.array([place for place, _ in best], dtype=np.intp)
+    blend = found.blend
+    hops = [None if hop == UNREACHED else hop for hop in found.hops[at].tolist()]
+    parts = (blend.final, found.bm25, blend.bm25_norm, None, blend.graph, blend.recency, blend.knn)
+    return list(
+        map(
+            LoggedHit,
+            range(1, len(best) + 1),
+            [paper_id for _, paper_id in best],
+            *(hops if part is None else part[at].tolist() for part in parts),
+        )
     )
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from itertools import islice
-from typing import Any
 
 import numpy as np
-from msgspec import json, structs
+from msgspec import Struct, json, structs
 from sqlalchemy import Connection
 
 from litstore.citations.origin import origins
@@ -26,27 +25,40 @@ def loggable(query: str) -> str:
     return kept if kept.isascii() else kept.encode("utf-8", "replace").decode()
 
 
-def of_query(lexical: LexicalQuery, seeds: list[int], filters: str | None) -> dict[str, Any]:
-    """The columns that describe the query itself and how the index met it.
+class AskedWords(Struct, frozen=True):
+    """What the log keeps of a query's words: columns of `query_log`.
+
+    n_terms: how many distinct ones there are; term_dfs holds no more than KEPT_TERMS.
+    """
+
+    query_hash: str
+    query_norm: str
+    matched_term_share: float
+    term_dfs: str
+    n_terms: int
+
+
+def of_query(lexical: LexicalQuery, seeds: list[int], filters: str | None) -> AskedWords:
+    """What describes the query itself, and how the index met it.
 
     filters: what the papers must be, as JSON; None where anything.
     """
-    terms, norm = lexical.terms, " ".join(lexical.tokens)
-    dfs = doc_freqs(lexical, list(dict.fromkeys(lexical.tokens)))
-    held = 0
+    norm = " ".join(lexical.tokens)
+    dfs = doc_freqs(lexical, lexical.tokens)
+    n_terms, held = len(dfs), 0
     if seeds:
         best = seeds[0]
-        for term in terms.values():
+        for term in lexical.terms.values():
             held += term.postings.tf(best) > 0
-    share = held / len(dfs) if dfs else 0.0
-    if len(dfs) > KEPT_TERMS:
+    if n_terms > KEPT_TERMS:
         dfs = dict(islice(dfs.items(), KEPT_TERMS))
-    return {
-        "query_hash": query_hash(norm, filters),
-        "query_norm": loggable(norm),
-        "matched_term_share": share,
-        "term_dfs": json.encode(dfs).decode(),
-    }
+    return AskedWords(
+        query_hash(norm, filters),
+        loggable(norm),
+        held / n_terms if n_terms else 0.0,
+        json.encode(dfs).decode(),
+        n_terms,
+    )
 
 
 def doc_freqs(lexical: LexicalQuery, terms: list[str]) -> dict[str, int]:
@@ -78,7 +90,7 @@ def with_seeds(
 
     Where that cannot be told, they come back as they are: logging never fails a search.
     """
-    if not any(hit.graph_distance for hit in hits):
+    if not config.max_hops or not any(hit.graph_distance for hit in hits):
         return hits
     docs = [int(found.docs[at]) for at, _ in best[: len(hits)]]
     reached = [doc for doc, hit in zip(docs, hits, strict=True) if hit.graph_distance]

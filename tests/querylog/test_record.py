@@ -538,12 +538,12 @@ def test_a_rolled_back_take_in_is_done_again(path, store, locked, monkeypatch):
     """If the commit that takes the entries in fails, they stay for the next."""
     result = RetrievalClient(store).search("sparse")
     locked.release()
-    real = litstore.querylog.record._insert
-    monkeypatch.setattr("litstore.querylog.record._insert", _raiser(StoreFullError("full")))
+    real = litstore.querylog.rows.insert
+    monkeypatch.setattr("litstore.querylog.rows.insert", _raiser(StoreFullError("full")))
     assert RetrievalClient(store).search("graphs").query_id is None
     assert store.query_log.dropped == 1
     assert len(spilled_files(path)) == 1
-    monkeypatch.setattr("litstore.querylog.record._insert", real)
+    monkeypatch.setattr("litstore.querylog.rows.insert", real)
     RetrievalClient(store).search("graphs")
     assert n_logged(store) == 2
     assert store.query_log.find(result.query_id) is not None
@@ -806,7 +806,7 @@ def test_the_folder_is_that_of_the_opening(path, tmp_path, monkeypatch):
 )
 def test_no_error_of_the_log_reaches_the_search(store, monkeypatch, kind):
     """Whatever litstore raises while logging, the search is answered, and the entry accounted."""
-    monkeypatch.setattr("litstore.querylog.record._insert", _raiser(kind("broken")))
+    monkeypatch.setattr("litstore.querylog.rows.insert", _raiser(kind("broken")))
     result = RetrievalClient(store).search("sparse")
     assert result.hit_count > 0
     spilled = kind is StoreLockedError
