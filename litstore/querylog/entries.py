@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from itertools import chain
 from typing import Final
 
 import msgspec
@@ -161,7 +160,9 @@ _N_PARTS: Final = len(LoggedHit.__struct_fields__) - 1
 
 def packed(hits: Sequence[LoggedHit]) -> str:
     """The list as `query_log_lists` stores it: one JSON array, paper after paper from rank 1."""
-    parts = list(chain.from_iterable(map(structs.astuple, hits)))
+    parts: list[object] = []
+    for hit in hits:
+        parts += structs.astuple(hit)
     # The place in the array says the rank.
     del parts[:: _N_PARTS + 1]
     return msgspec.json.encode(parts).decode()

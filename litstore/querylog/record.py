@@ -93,9 +93,16 @@ class QueryLog:
             self.dropped += self._database.full and self.is_on
             return False
         whole, raw = WholeEntry(entry, hits, config, corpus), raw_connection(connection)
-        if not self._turn.acquire(timeout=LOCK_WAIT_S):
+        if not (self._turn.acquire(blocking=False) or self._turn.acquire(timeout=LOCK_WAIT_S)):
             return self._set_aside(whole, raw)
         try:
+            known = self._known
+            if (
+                known is not None
+                and self._is_routine(entry, known)
+                and rows.insert_quickly(raw, _kept(whole, known.settings), known.settings_text)
+            ):
+                return True
             return self._write(whole, _Transaction(self._database, raw))
         except StoreLockedError:
             return self._set_aside(whole, raw)
@@ -109,14 +116,7 @@ class QueryLog:
 
     def _write(self, whole: WholeEntry, transaction: _Transaction) -> bool:
         """Log what a search left, as far as the settings let it; return whether it was kept."""
-        known = self._known
         with transaction as raw:
-            if (
-                known is not None
-                and self._is_routine(whole.query, known)
-                and rows.insert_quickly(raw, _kept(whole, known.settings), known.settings_text)
-            ):
-                return True
             settings = retention.read_settings(raw)
             if not settings.on:
                 return False

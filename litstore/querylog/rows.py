@@ -170,6 +170,10 @@ _QUICK: Final = {
 def insert_quickly(raw: sqlite3.Connection, whole: WholeEntry, settings: str) -> bool:
     """Write one entry if all is as it was; return whether it is written. Else nothing is changed.
 
+    It is written and committed in the transaction in which the search has read: to end that and to
+    begin another would take as long as the row. SQLite refuses where somebody has written since, so
+    the snapshot is the newest state, or nothing is done; and it does not wait for another writer.
+
     whole: of a search that did not fail, and is no replay, redacted where it has to be; its
     configuration and generation stand in their tables. settings: as text, as they were.
     """
@@ -177,8 +181,12 @@ def insert_quickly(raw: sqlite3.Connection, whole: WholeEntry, settings: str) ->
     sql, picked = _QUICK[entry.session is not None, entry.filters is not None]
     try:
         written = raw.execute(sql, (*picked(structs.astuple(entry)), settings))
-    except sqlite3.IntegrityError:
+        if whole.hits:
+            raw.execute(PUT_LIST_SQL, (written.lastrowid, packed(whole.hits)))
+        raw.execute("COMMIT")
+    except sqlite3.Error:
+        # Whatever it is: done with all care it succeeds, or fails with what can be told.
+        if raw.in_transaction:
+            raw.execute("ROLLBACK")
         return False
-    if whole.hits:
-        raw.execute(PUT_LIST_SQL, (written.lastrowid, packed(whole.hits)))
     return True
