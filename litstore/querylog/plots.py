@@ -128,14 +128,16 @@ def _table(series: Series) -> str:
     names = list(rows[0])
     head = "".join(f"<th>{name}</th>" for name in names)
     body = "\n".join(
-        "<tr>" + "".join(f"<td>{html.escape(_shown(row[name]))}</td>" for name in names) + "</tr>"
+        "<tr>" + "".join([f"<td>{_shown(value)}</td>" for value in row.values()]) + "</tr>"
         for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"
 
 
 def _shown(value: Any) -> str:
-    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else html.escape(str(value))
 
 
 _PAGE: Final = """<!DOCTYPE html>

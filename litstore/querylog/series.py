@@ -15,9 +15,10 @@ import random
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -53,15 +54,16 @@ ENDS_SQL: Final = """
 SELECT (SELECT min(query_no) FROM query_log), (SELECT max(query_no) FROM query_log)
 """
 
-ALL_SQL: Final = f"SELECT {_READ} FROM query_log q WHERE {{where}} ORDER BY at, query_no"
+ALL_SQL: Final = f"SELECT {_READ} FROM query_log q WHERE {{where}}"
 
 SAMPLE_SQL: Final = f"""
 SELECT {_READ}
 FROM json_each(:numbers) n
 CROSS JOIN query_log q ON q.query_no = n.value
 WHERE {{where}}
-ORDER BY at, query_no
 """
+_BY_TIME: Final = itemgetter(1, 0)
+"""`at`, `query_no`. Rows mostly come so, which Python sees; SQLite would copy all to sort them."""
 
 EVENTS_SQL: Final = """
 SELECT kind, label, finished_at, first_generation, last_generation, n_new, n_updated, n_deleted
@@ -148,7 +150,8 @@ class Series:
 
     def rows(self) -> list[dict[str, Any]]:
         """The points as plain dicts."""
-        return [asdict(point) for point in self.points]
+        names = [field.name for field in fields(Point)]
+        return [dict(zip(names, row, strict=True)) for row in map(attrgetter(*names), self.points)]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.rows())
@@ -237,13 +240,11 @@ def _read(
     raw = raw_connection(connection)
     count = _count(raw, where, bound)
     if exact or count <= MAX_SEARCHES:
-        return raw.execute(ALL_SQL.format(where=where), bound).fetchall(), count
+        return sorted(raw.execute(ALL_SQL.format(where=where), bound), key=_BY_TIME), count
     first, last = raw.execute(ENDS_SQL).fetchone()
     numbers = _sample(first, last, stride=(last - first + 1) * MAX_SEARCHES // count)
-    rows = raw.execute(
-        SAMPLE_SQL.format(where=where), {**bound, "numbers": rows_as_json(numbers)}
-    ).fetchall()
-    return rows, count
+    found = raw.execute(SAMPLE_SQL.format(where=where), {**bound, "numbers": rows_as_json(numbers)})
+    return sorted(found, key=_BY_TIME), count
 
 
 def _count(raw: sqlite3.Connection, where: str, bound: dict[str, Any]) -> int:
@@ -278,13 +279,15 @@ def _sample(first: int, last: int, *, stride: int) -> list[int]:
 def _points(rows: list[tuple[Any, ...]], by: str, judged: dict[int, float]) -> list[Point]:
     groups: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     starts: dict[str, str] = {}
-    for place, (number, at, config, generation, *_) in enumerate(rows):
+    end = 13 if by == "hour" else 10
+    for place, row in enumerate(rows):
+        at = row[1]
         if by == "search":
-            bucket = f"{at} {number}"
+            bucket = f"{at} {row[0]}"
         else:
-            key = at[:13] if by == "hour" else at[:10]
+            key = at[:end]
             bucket = starts.get(key) or starts.setdefault(key, _start(key, by))
-        groups[bucket, config, generation].append(place)
+        groups[bucket, row[2], row[3]].append(place)
     n_good, means, quantiles = _measured(rows, list(groups.values()))
     points = []
     for at, (key, places) in enumerate(groups.items()):
