@@ -14,6 +14,13 @@
  * of 1/255 of its row's bound, rounded up. Levels take the place of term frequency, length and
  * division in everything that decides what can be left out; many of them are compared at once.
  *
+ * Whether a document is looked up in a term or the term is read is decided anew in each window, by
+ * how many documents the terms that were read leave.
+ *
+ * For a term without levels, the *code* of a document stands for its length norm: one byte, by which
+ * the largest contribution is looked up instead of divided for. The codes of a million documents stay
+ * near the processor where their norms do not.
+ *
  * Where only some documents are allowed, the others are left out before they are compared with the
  * threshold, windows without an allowed one are not read, and in a window with few these are scored
  * one by one: the result is exact among the allowed.
@@ -43,6 +50,9 @@
 #define ESCAPE 255
 #define SAMPLE 256
 #define PROBE_COST 48            /* reading postings that take as long as looking up one, about */
+#define GIVE_UP_COST 16          /* the same for a document that is soon seen not to be good enough */
+#define CROWDING_COST 600        /* postings that take as long as looking at every sum of a window */
+#define CODED_TFS 16
 #define WELL_ABOVE 2             /* times the rest: with less, too many documents are left */
 #define LEVELS 255
 #define LANES 16
@@ -107,6 +117,45 @@ static int64_t large_tf(const Term *term, int64_t doc)
 static inline double tf_norm(double tf, double norm)
 {
     return (tf * (K1 + 1)) / (tf + norm);
+}
+
+/* ---- codes ------------------------------------------------------------------------------ */
+
+/* Code c > 0 stands for the norms from LEAST_NORM * 2 ** ((c - 1) / 64) on, about: those whose bits
+ * as a float, without the last CODE_SHIFT, are c - 1 more than LEAST_NORM's. The last code has no
+ * end; code 0 is of norms below, which no length gives. */
+#define LEAST_NORM 0.375f        /* k1 (1 - b): of an empty document */
+#define CODE_SHIFT 17
+
+static float coded[CODED_TFS << 8];   /* by tf << 8 | code: no tf_norm is larger */
+
+static inline uint32_t float_bits(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline uint8_t code_of(double norm)
+{
+    /* Nothing that is below a bound may be rounded up to it. */
+    float value = (float)(norm * (1 - 1e-7));
+    if (!(value >= LEAST_NORM))
+        return norm >= LEAST_NORM ? 1 : 0;
+    uint32_t step = (float_bits(value) - float_bits(LEAST_NORM)) >> CODE_SHIFT;
+    return step < 254 ? (uint8_t)(step + 1) : 255;
+}
+
+static void fill_coded(void)
+{
+    for (int tf = 1; tf < CODED_TFS; tf++)
+        for (uint32_t code = 0; code < 256; code++) {
+            uint32_t bits = float_bits(LEAST_NORM) + ((code - 1) << CODE_SHIFT);
+            float norm;
+            memcpy(&norm, &bits, sizeof norm);
+            double value = tf_norm(tf, code ? (double)norm : 0);
+            coded[tf << 8 | code] = (float)(value * (1 + 1e-6));
+        }
 }
 
 /* ---- Term ------------------------------------------------------------------------------- */
@@ -375,6 +424,7 @@ static PyObject *term_new(PyTypeObject *type, PyObject *args, PyObject *named)
 
 typedef struct {
     Term *term;
+    const uint8_t *codes;    /* of all documents, or NULL */
     const uint8_t *levels;   /* of the term, or NULL */
     const float *peaks;      /* of the term, or NULL */
     double idf;              /* of one occurrence in the query */
@@ -460,6 +510,8 @@ static inline float level_scale(const Cursor *cursor, const Row *row)
 
 static inline float contribution(const Cursor *cursor, uint8_t tf, int64_t doc, const double *norms)
 {
+    if (cursor->codes && tf < CODED_TFS)
+        return cursor->weight * coded[tf << 8 | cursor->codes[doc]];
     float f = tf == ESCAPE ? (float)large_tf(cursor->term, doc) : (float)tf;
     return cursor->weight * (f * 2.5f / (f + (float)norms[doc]));
 }
@@ -573,30 +625,48 @@ static int keep(Found *found, int64_t doc, double score)
     return 0;
 }
 
-/* A first threshold: the k-th best of some papers that hold the query's weightiest term. */
-static void sample(Query *query, Best *best, Cursor *scratch)
+/* Score the first papers of a term, at most `budget`, but for those that hold one of the terms before
+ * it in `order`; return how many were scored. */
+static Py_ssize_t sample_term(Query *query, Best *best, Cursor *scratch, const Py_ssize_t *order,
+                              Py_ssize_t place, Py_ssize_t budget)
 {
-    Py_ssize_t lead = 0;
-    for (Py_ssize_t t = 1; t < query->n_terms; t++)
-        if (query->cursors[t].weight * query->cursors[t].term->bound >
-            query->cursors[lead].weight * query->cursors[lead].term->bound)
-            lead = t;
-    const Term *term = query->cursors[lead].term;
+    const Term *term = query->cursors[order[place]].term;
     Py_ssize_t scored = 0;
-    Py_ssize_t budget = best->k * 2 > SAMPLE ? best->k * 2 : SAMPLE;
     memcpy(scratch, query->cursors, (size_t)query->n_terms * sizeof(Cursor));
     for (Py_ssize_t r = 0; r < term->n_rows && scored < budget; r++) {
         const Row *row = term->rows + r;
         for (int32_t i = 0; i < row->n && scored < budget; i++) {
-            if (!row->tfs[i])
-                continue;
             int64_t doc = row->first + (row->width ? (int64_t)offset_at(row, i) : i);
-            if (query->allowed && !query->allowed[doc])
+            if (!row->tfs[i] || (query->allowed && !query->allowed[doc]))
                 continue;
-            offer(best, exact(query, doc, scratch));
+            double score = exact(query, doc, scratch);
+            int known = 0;
+            for (Py_ssize_t j = 0; j < place && !known; j++)
+                known = query->parts[order[j]] != 0;
+            if (known)
+                continue;
+            offer(best, score);
             scored++;
         }
     }
+    return scored;
+}
+
+/* A first threshold: the k-th best of some papers that hold the query's weightiest term, and where
+ * these are too few, the next ones. */
+static void sample(Query *query, Best *best, Cursor *scratch, Py_ssize_t *order)
+{
+    Py_ssize_t budget = best->k * 2 > SAMPLE ? best->k * 2 : SAMPLE;
+    for (Py_ssize_t t = 0; t < query->n_terms; t++) {
+        float reach = query->cursors[t].weight * query->cursors[t].term->bound;
+        Py_ssize_t at = t;
+        for (; at && query->cursors[order[at - 1]].weight *
+                     query->cursors[order[at - 1]].term->bound < reach; at--)
+            order[at] = order[at - 1];
+        order[at] = t;
+    }
+    for (Py_ssize_t place = 0; place < query->n_terms && budget > 0 && best->n < best->k; place++)
+        budget -= sample_term(query, best, scratch, order, place, budget);
     best->floor = best->n == best->k ? best->scores[0] : 0;
     best->n = 0;
 }
@@ -684,12 +754,13 @@ static inline void add_dense(float weight, const uint8_t *restrict tfs,
     }
 }
 
-/* The same of a sparse row, some at a time: `norms` and the window start at the same document, the
- * row `base` after it. */
+/* The same of a sparse row, some at a time: the window starts at document `low`, the row `base`
+ * after it. */
 static void add_sparse(const Cursor *cursor, const Row *row, Stretch part, const double *norms,
-                       int64_t base, Window *window)
+                       int64_t low, int64_t base, Window *window)
 {
     float weight = cursor->weight;
+    norms += low;
     for (int32_t start = part.from; start < part.to; start += SOME) {
         float values[SOME];
         int32_t places[SOME], n = part.to - start < SOME ? part.to - start : SOME;
@@ -705,10 +776,23 @@ static void add_sparse(const Cursor *cursor, const Row *row, Stretch part, const
         if (memchr(tfs, ESCAPE, (size_t)n))
             for (int32_t i = 0; i < n; i++)
                 if (tfs[i] == ESCAPE)
-                    values[i] = contribution(cursor, ESCAPE, row->first - base + places[i],
-                                             norms - (row->first - base));
+                    values[i] = contribution(cursor, ESCAPE, low + places[i], norms - low);
         for (int32_t i = 0; i < n; i++)
             add(window, places[i], values[i]);
+    }
+}
+
+/* The same with codes, from which no division is needed. */
+static void add_coded(const Cursor *cursor, const Row *row, Stretch part, const double *norms,
+                      int64_t low, int64_t base, Window *window)
+{
+    float weight = cursor->weight;
+    for (int32_t i = part.from; i < part.to; i++) {
+        int64_t at = base + offset_2(row->offsets + 2 * (size_t)i);
+        uint8_t tf = row->tfs[i];
+        float value = tf < CODED_TFS ? weight * coded[tf << 8 | cursor->codes[low + at]]
+                                     : contribution(cursor, tf, low + at, norms);
+        add(window, at, value);
     }
 }
 
@@ -729,7 +813,7 @@ static void accumulate(Cursor *cursor, const double *norms, int64_t low, int64_t
             continue;
         }
         if (!cursor->levels && row->width == 2) {
-            add_sparse(cursor, row, part, norms + low, base, window);
+            (cursor->codes ? add_coded : add_sparse)(cursor, row, part, norms, low, base, window);
             continue;
         }
         if (!cursor->levels) {
@@ -843,6 +927,7 @@ typedef struct {
     Py_ssize_t n_active;
     Py_ssize_t n_passive;      /* so many of them are only probed */
     float passive;             /* the sum of their reaches */
+    int many;                  /* in the last window too many documents were left to be looked up */
     Cursor *probing, *scoring;
 } Search;
 
@@ -879,10 +964,19 @@ static inline int consider(Search *search, int64_t doc, float reached)
     return 0;
 }
 
+/* Whether `n` documents are sooner looked up in the next of the passive terms than it is read, for
+ * which `more` postings, or as much work, come on top. */
+static int sooner_probed(const Search *search, int64_t n, int64_t more, int64_t low, int64_t high)
+{
+    const Cursor *next = search->query->cursors + search->order[search->n_passive - 1];
+    return n * GIVE_UP_COST <= crowd(next, low, high) + more;
+}
+
 /* One term alone is read: its levels are compared, many at once. */
 static int filter(Search *search, Cursor *cursor, int64_t low, int64_t high)
 {
     const Term *term = cursor->term;
+    int64_t n = 0;
     for (Py_ssize_t r = cursor->row; r < term->n_rows && term->rows[r].first < high; r++) {
         const Row *row = term->rows + r;
         Stretch part = stretch(cursor, r, low, high);
@@ -902,12 +996,54 @@ static int filter(Search *search, Cursor *cursor, int64_t low, int64_t high)
             for (; bits; bits &= bits - 1) {
                 int32_t slot = i + __builtin_ctz(bits);
                 int64_t doc = row->first + (row->width ? (int64_t)offset_at(row, slot) : slot);
+                n++;
                 if (consider(search, doc, scale * (float)levels[slot]))
                     return -1;
             }
         }
     }
+    int64_t more = crowd(cursor, low, high) + CROWDING_COST;
+    search->many = search->n_passive && !sooner_probed(search, n, more, low, high);
     return 0;
+}
+
+/* How many documents of the window reach so much by what has been summed up. */
+static int64_t count_reaching(const Window *window, float least)
+{
+    int64_t n = 0;
+    if (window->all) {
+        for (int i = 0; i < WINDOW; i += LANES)
+            n += __builtin_popcount(floats_from(window->sums + i, least));
+        return n;
+    }
+    for (int word = 0; word < WINDOW / 64; word++)
+        for (uint64_t bits = window->touched[word]; bits; bits &= bits - 1)
+            n += window->sums[64 * word + __builtin_ctzll(bits)] >= least;
+    return n;
+}
+
+/* Read passive terms too, the weightiest first, while too many documents would be looked up. */
+static void read_more(Search *search, int64_t low, int64_t high)
+{
+    const Query *query = search->query;
+    Window *window = search->window;
+    search->many = 0;
+    while (search->n_passive) {
+        float least = needed(search);
+        int64_t n = count_reaching(window, least > 0 ? least : FLT_MIN);
+        if (sooner_probed(search, n, window->all ? 0 : CROWDING_COST, low, high))
+            return;
+        search->many = 1;
+        if (!window->all) {
+            memset(window->touched, 0, sizeof window->touched);
+            window->all = 1;
+        }
+        search->n_passive--;
+        accumulate(query->cursors + search->order[search->n_passive], query->norms, low, high, window);
+        search->passive = 0;
+        for (Py_ssize_t i = 0; i < search->n_passive; i++)
+            search->passive += query->cursors[search->order[i]].reach;
+    }
 }
 
 /* Several terms are read: their contributions are summed up by document. */
@@ -921,6 +1057,7 @@ static int sum_up(Search *search, int64_t low, int64_t high)
     window->all = n >= CROWDED;
     for (Py_ssize_t i = search->n_passive; i < search->n_active; i++)
         accumulate(query->cursors + search->order[i], query->norms, low, high, window);
+    read_more(search, low, high);
     if (window->all) {
         float least = needed(search);
         least = least > 0 ? least : FLT_MIN;
@@ -994,7 +1131,7 @@ static int run(Search *search)
             search->n_passive++;
         }
         Cursor *last = query->cursors + search->order[search->n_active - 1];
-        int alone = search->n_passive == search->n_active - 1 && last->levels;
+        int alone = search->n_passive == search->n_active - 1 && last->levels && !search->many;
         if (alone ? filter(search, last, low, high) : sum_up(search, low, high))
             return -1;
     }
@@ -1012,8 +1149,8 @@ typedef struct {
     Py_ssize_t *tokens;
     Cursor *cursors;           /* three sets: reading, probing, scoring */
     PyObject *terms;           /* keeps the terms alive while the GIL is released */
-    Py_buffer norms, allowed;
-    int has_norms, has_allowed;
+    Py_buffer norms, allowed, codes;
+    int has_norms, has_allowed, has_codes;
 } Request;
 
 static void release(Request *request)
@@ -1026,6 +1163,8 @@ static void release(Request *request)
         PyBuffer_Release(&request->norms);
     if (request->has_allowed)
         PyBuffer_Release(&request->allowed);
+    if (request->has_codes)
+        PyBuffer_Release(&request->codes);
 }
 
 static int read_terms(Request *request, State *state, PyObject *idfs)
@@ -1115,6 +1254,18 @@ static int read_allowed(Request *request, PyObject *allowed)
     return 0;
 }
 
+static int read_codes(Request *request, PyObject *codes)
+{
+    if (PyObject_GetBuffer(codes, &request->codes, PyBUF_SIMPLE))
+        return -1;
+    request->has_codes = 1;
+    if (request->codes.len != request->query.n_docs)
+        return damaged("one code a document expected");
+    for (Py_ssize_t t = 0; t < request->query.n_terms; t++)
+        request->query.cursors[t].codes = request->codes.buf;
+    return 0;
+}
+
 /* Give levels to the terms that have been searched before. Needs the GIL, as does marking what was
  * searched: afterwards a level is only read. */
 static int take_levels(Query *query)
@@ -1160,21 +1311,22 @@ static PyObject *as_pair(const Found *found, double limit)
 }
 
 PyDoc_STRVAR(top_k_doc,
-"top_k(terms, idfs, tokens, norms, k, allowed=None, rest=0.0)\n--\n\n"
+"top_k(terms, idfs, tokens, norms, k, allowed=None, rest=0.0, codes=None)\n--\n\n"
 "Return (docs, scores) as bytes of int64 and double: every document whose score is above 0 and at\n"
 "least the k-th best, ties included, in order of document number. allowed: one byte a document, 0\n"
 "where it counts as not there; None: all are. rest: so much less than the k-th best is good enough;\n"
-"None instead of a pair where a first look does not show the k-th best to be well above it.");
+"None instead of a pair where a first look does not show the k-th best to be well above it. codes:\n"
+"what the function of this name returns for the norms; None: search without.");
 
 static PyObject *top_k(PyObject *module, PyObject *args)
 {
     State *state = PyModule_GetState(module);
-    PyObject *terms, *idfs, *tokens, *norms, *allowed = Py_None;
+    PyObject *terms, *idfs, *tokens, *norms, *allowed = Py_None, *codes = Py_None;
     Py_ssize_t k;
     double rest = 0;
     Request request;
-    if (!PyArg_ParseTuple(args, "O!O!O!On|Od", &PyList_Type, &terms, &PyList_Type, &idfs,
-                          &PyList_Type, &tokens, &norms, &k, &allowed, &rest))
+    if (!PyArg_ParseTuple(args, "O!O!O!On|OdO", &PyList_Type, &terms, &PyList_Type, &idfs,
+                          &PyList_Type, &tokens, &norms, &k, &allowed, &rest, &codes))
         return NULL;
     if (k < 1 || !(rest >= 0)) {
         PyErr_SetString(PyExc_ValueError, "k must be at least 1, rest at least 0");
@@ -1183,7 +1335,8 @@ static PyObject *top_k(PyObject *module, PyObject *args)
     if (prepare(&request, state, terms, idfs, tokens, norms))
         return NULL;
     Query *query = &request.query;
-    if ((allowed != Py_None && read_allowed(&request, allowed)) || take_levels(query)) {
+    if ((allowed != Py_None && read_allowed(&request, allowed)) ||
+        (codes != Py_None && read_codes(&request, codes)) || take_levels(query)) {
         release(&request);
         return NULL;
     }
@@ -1198,7 +1351,7 @@ static PyObject *top_k(PyObject *module, PyObject *args)
     int failed = !search.best.scores || !search.window || !search.order, vague = rest > 0;
     if (!failed && query->n_terms) {
         Py_BEGIN_ALLOW_THREADS
-        sample(query, &search.best, search.probing);
+        sample(query, &search.best, search.probing, search.order);
         vague = search.best.floor < WELL_ABOVE * rest;
         search.best.rest = rest;
         failed = !vague && run(&search);
@@ -1219,6 +1372,28 @@ static PyObject *top_k(PyObject *module, PyObject *args)
     free(search.found.docs);
     free(search.found.scores);
     release(&request);
+    return result;
+}
+
+PyDoc_STRVAR(codes_doc,
+"codes(norms)\n--\n\n"
+"Return one byte for each of the norms, for `top_k`: searching terms that are new is faster so.");
+
+static PyObject *codes(PyObject *module, PyObject *norms_object)
+{
+    Py_buffer view;
+    Py_ssize_t n;
+    (void)module;
+    const double *norms = doubles(&view, norms_object, &n);
+    if (!norms)
+        return NULL;
+    PyObject *result = PyBytes_FromStringAndSize(NULL, n);
+    if (result) {
+        uint8_t *out = (uint8_t *)PyBytes_AS_STRING(result);
+        for (Py_ssize_t i = 0; i < n; i++)
+            out[i] = code_of(norms[i]);
+    }
+    PyBuffer_Release(&view);
     return result;
 }
 
@@ -1315,6 +1490,7 @@ static PyType_Spec term_spec = {
 static int kernel_exec(PyObject *module)
 {
     State *state = PyModule_GetState(module);
+    fill_coded();
     state->term_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &term_spec, NULL);
     return state->term_type ? PyModule_AddType(module, state->term_type) : -1;
 }
@@ -1335,6 +1511,7 @@ static int kernel_clear(PyObject *module)
 
 static PyMethodDef kernel_methods[] = {
     {"top_k", top_k, METH_VARARGS, top_k_doc},
+    {"codes", codes, METH_O, codes_doc},
     {"score", score, METH_VARARGS, score_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -170,6 +170,7 @@ def top_k(
     k: int,
     allowed: Mask | None = None,
     rest: float = 0.0,
+    _codes: bytes | None = None,
 ) -> tuple[bytes, bytes] | None:
     """Return (docs, scores) of every document at least as good as the k-th best, above 0.
 
@@ -194,6 +195,11 @@ def top_k(
         return None
     best = scores >= kth - rest
     return docs[best].tobytes(), scores[best].tobytes()
+
+
+def codes(_norms: Floats) -> None:
+    """Return what `top_k` is quicker with; here nothing is."""
+    return
 
 
 def score(

@@ -64,7 +64,7 @@ class Columns(Struct, frozen=True):
     """What a search needs of every document, by document number, in one generation.
 
     doc_lens: uint32 array. norms: float64 array, see `bm25.length_norms`. years: uint16 array, 0
-    where unknown. ids: of all papers.
+    where unknown. ids: of all papers. codes: what the kernel makes of the norms to search quicker.
     """
 
     generation: int
@@ -72,6 +72,7 @@ class Columns(Struct, frozen=True):
     norms: NDArray[np.float64]
     years: Numbers
     ids: Ids = field(default_factory=Ids)
+    codes: bytes | None = None
 
     def years_of(self, docs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the years of these documents: float64 array of shape (n,), NaN where unknown."""

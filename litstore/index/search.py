@@ -92,7 +92,9 @@ class LexicalQuery(Struct, frozen=True):
         postings = {name: term.postings for name, term in self.terms.items()}
 
         def top_k(names: Sequence[str], k: int, rest: float) -> tuple[Docs, Scores] | None:
-            found = self.kernel.top_k(*self._request(names, postings), k, self.allowed, rest)
+            found = self.kernel.top_k(
+                *self._request(names, postings), k, self.allowed, rest, self.columns.codes
+            )
             if found is None:
                 return None
             docs, scores = found
@@ -249,6 +251,7 @@ class BM25Index:
                 known = self._columns
                 if known is None or known.generation != corpus.generation:
                     known = lookup.read_columns(connection, corpus)
+                    known = replace(known, codes=self._kernel.codes(known.norms))
                     self._columns = known
         return known
 

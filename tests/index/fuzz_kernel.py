@@ -98,8 +98,12 @@ class Fuzz:
         for _ in range(3):
             k = chance.choice((1, 10, 5_000, 2**40))
             rest = chance.choice((0.0, 0.0, 0.5, 1e9))
+            codes = chance.choice(
+                (None, self.kernel.codes(norms), chance.randbytes(len(norms)), b"x")
+            )
+            asked = (terms, idfs, tokens, norms, k)
             try:
-                kernel.top_k(terms, idfs, tokens, norms, k, self.mask(len(norms)), rest)
+                kernel.top_k(*asked, self.mask(len(norms)), rest, codes)
             except (ValueError, TypeError, BufferError):
                 self.n_refused += 1
         drawn = sorted(chance.sample(range(len(norms)), 50))
@@ -119,7 +123,9 @@ class Fuzz:
         for allowed in (None, mask):
             asked = (idfs, tokens, norms, self.chance.choice((1, 10, 1_000)), allowed)
             expected = kernel_numpy.top_k([self.oracle[at][t] for t in used], *asked)
-            assert self.kernel.top_k([self.sound[at][t] for t in used], *asked) == expected
+            codes = self.chance.choice((None, self.kernel.codes(norms)))
+            terms = [self.sound[at][t] for t in used]
+            assert self.kernel.top_k(terms, *asked, 0.0, codes) == expected
         self.n_compared += 1
 
     def round(self) -> None:

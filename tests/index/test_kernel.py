@@ -129,8 +129,10 @@ def test_pruned_is_unpruned(
     # What is searched again is read in another form: some terms are, others are not yet.
     for token in data.draw(st.lists(places, max_size=3)):
         module.top_k([terms[token]], [1.0], [0], corpus.norms, 1)
+    codes = data.draw(st.sampled_from((None, module.codes(corpus.norms))))
     for k in data.draw(st.permutations([1, 10, 10, 1_000, 1_000, 100_000])):
-        docs, scores = module.top_k(terms, corpus.idfs, tokens, corpus.norms, k)
+        asked = (terms, corpus.idfs, tokens, corpus.norms, k)
+        docs, scores = module.top_k(*asked, None, 0.0, codes)
         expected_docs, expected = corpus.best(tokens, k)
         assert np.frombuffer(docs, np.int64).tolist() == expected_docs.tolist()
         assert np.frombuffer(scores).tolist() == expected.tolist()
@@ -169,8 +171,10 @@ def test_the_best_of_the_allowed(
     corpus, allowed = Corpus(seed, doc_freqs), allowed_of(shape, seed)
     tokens = data.draw(st.lists(st.integers(0, len(doc_freqs) - 1), min_size=1, max_size=6))
     terms = [corpus.term(module, number) for number in range(len(doc_freqs))]
+    codes = data.draw(st.sampled_from((None, module.codes(corpus.norms))))
     for k in (1, 10, 1000, 100_000):
-        docs, scores = module.top_k(terms, corpus.idfs, tokens, corpus.norms, k, allowed)
+        asked = (terms, corpus.idfs, tokens, corpus.norms, k)
+        docs, scores = module.top_k(*asked, allowed, 0.0, codes)
         expected_docs, expected = corpus.best(tokens, k, allowed)
         assert np.frombuffer(docs, np.int64).tolist() == expected_docs.tolist()
         assert np.frombuffer(scores).tolist() == expected.tolist()
@@ -189,8 +193,9 @@ def test_so_much_less_than_the_best(
     tokens = data.draw(st.lists(st.integers(0, len(doc_freqs) - 1), min_size=1, max_size=6))
     terms = [corpus.term(module, number) for number in range(len(doc_freqs))]
     sums = corpus.scores(tokens)
+    codes = data.draw(st.sampled_from((None, module.codes(corpus.norms))))
     for k in (1, 10, 10, 1000):
-        found = module.top_k(terms, corpus.idfs, tokens, corpus.norms, k, None, rest)
+        found = module.top_k(terms, corpus.idfs, tokens, corpus.norms, k, None, rest, codes)
         kth = np.sort(sums)[-k]
         if found is None:
             # A first look is at papers of one term; k of them with any score would do here.
@@ -260,6 +265,47 @@ def test_what_is_allowed_has_one_byte_a_document(active: ModuleType) -> None:
         active.top_k(*asked, 5)
     assert active.top_k(*asked, None) == active.top_k(*asked)
     assert active.top_k(*asked, np.zeros(N_DOCS, dtype=bool)) == (b"", b"")
+
+
+def test_codes_are_one_byte_a_document() -> None:
+    """Another number is an error, never a look beyond the end."""
+    if "c" not in kernel.available():
+        pytest.skip("the compiled kernel is not built here")
+    kernel.select("c")
+    module, corpus = kernel.module(), Corpus(1, [300])
+    codes = module.codes(corpus.norms)
+    asked = ([corpus.term(module, 0)], corpus.idfs, [0], corpus.norms, 5, None, 0.0)
+    assert len(codes) == N_DOCS
+    assert module.top_k(*asked, codes) == module.top_k(*asked)
+    for wrong in (b"", codes[1:], codes + b"\0"):
+        with pytest.raises(ValueError, match="one code a document"):
+            module.top_k(*asked, wrong)
+    with pytest.raises(TypeError):
+        module.top_k(*asked, 5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(1e-3, 1e9), st.lists(st.integers(0, 2**32 - 1), min_size=11, max_size=11))
+def test_codes_bound_whatever_the_lengths_are(avg_doc_len: float, doc_lens: list[int]) -> None:
+    """With the longest and shortest papers too, what is the best stays the best."""
+    if "c" not in kernel.available():
+        pytest.skip("the compiled kernel is not built here")
+    kernel.select("c")
+    module = kernel.module()
+    norms = bm25.length_norms(np.array([0, *doc_lens], dtype=np.uint32), avg_doc_len)
+    tfs = bytes(range(1, 12))
+    offsets = np.arange(11, dtype="<u2").tobytes()
+    row = (1, 1, 11, 2, offsets, tfs, None)
+    other = (2, 1, 11, 2, offsets, tfs[::-1], None)
+    terms = [module.Term(rows, [], norms, 0.0, 1.0) for rows in ([row], [other])]
+    for k in (1, 3):
+        asked = (terms, [1.0, 0.5], [0, 1], norms, k, None, 0.0)
+        # Terms that were searched have levels; codes are of those that were not.
+        coded = module.top_k(*asked, module.codes(norms))
+        assert coded == module.top_k(*asked)
+        assert coded == kernel_numpy.top_k(
+            [kernel_numpy.Term(rows, [], norms, 0.0, 1.0) for rows in ([row], [other])], *asked[1:]
+        )
 
 
 def test_ties_at_the_cut_are_all_returned(active: ModuleType) -> None:
