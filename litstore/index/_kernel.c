@@ -53,6 +53,7 @@
 #define GIVE_UP_COST 16          /* the same for a document that is soon seen not to be good enough */
 #define CROWDING_COST 600        /* postings that take as long as looking at every sum of a window */
 #define CODED_TFS 16
+#define MANY 2048                /* with a rest, and 16 k: more documents are too many */
 #define WELL_ABOVE 2             /* times the rest: with less, too many documents are left */
 #define LEVELS 255
 #define LANES 16
@@ -928,6 +929,8 @@ typedef struct {
     Py_ssize_t n_passive;      /* so many of them are only probed */
     float passive;             /* the sum of their reaches */
     int many;                  /* in the last window too many documents were left to be looked up */
+    Py_ssize_t most;           /* so many documents may be found */
+    int too_many;              /* more were: the search was given up */
     Cursor *probing, *scoring;
 } Search;
 
@@ -961,6 +964,7 @@ static inline int consider(Search *search, int64_t doc, float reached)
     if (keep(&search->found, doc, score))
         return -1;
     offer(&search->best, score);
+    search->too_many = search->found.n > search->most;
     return 0;
 }
 
@@ -1107,7 +1111,7 @@ static int run(Search *search)
     memcpy(search->probing, query->cursors, size);
     memcpy(search->scoring, query->cursors, size);
     int64_t n_few = few(query);
-    for (int64_t low = 0; low < query->n_docs; low += WINDOW) {
+    for (int64_t low = 0; low < query->n_docs && !search->too_many; low += WINDOW) {
         int64_t high = low + WINDOW < query->n_docs ? low + WINDOW : query->n_docs;
         int64_t n_allowed = count_allowed(query, low, high, n_few);
         if (!n_allowed)
@@ -1315,7 +1319,8 @@ PyDoc_STRVAR(top_k_doc,
 "Return (docs, scores) as bytes of int64 and double: every document whose score is above 0 and at\n"
 "least the k-th best, ties included, in order of document number. allowed: one byte a document, 0\n"
 "where it counts as not there; None: all are. rest: so much less than the k-th best is good enough;\n"
-"None instead of a pair where a first look does not show the k-th best to be well above it. codes:\n"
+"None instead of a pair where a first look does not show the k-th best to be well above it, or too\n"
+"many documents are good enough. codes:\n"
 "what the function of this name returns for the norms; None: search without.");
 
 static PyObject *top_k(PyObject *module, PyObject *args)
@@ -1354,7 +1359,9 @@ static PyObject *top_k(PyObject *module, PyObject *args)
         sample(query, &search.best, search.probing, search.order);
         vague = search.best.floor < WELL_ABOVE * rest;
         search.best.rest = rest;
+        search.most = rest > 0 && k < (PY_SSIZE_T_MAX - MANY) / 16 ? MANY + 16 * k : PY_SSIZE_T_MAX;
         failed = !vague && run(&search);
+        vague |= search.too_many;
         Py_END_ALLOW_THREADS
     }
     PyObject *result = NULL;

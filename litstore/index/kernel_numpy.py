@@ -44,6 +44,9 @@ LOOKUP_COST: Final = 4
 SAMPLE: Final = 256
 """So many of a term's most promising papers are scored at once, or twice k."""
 
+MANY: Final = 2048
+"""With a rest, more documents than these and 16 k are too many."""
+
 WELL_ABOVE: Final = 2
 """Times the rest that the k-th best must reach: with less, too many documents are left."""
 
@@ -177,8 +180,8 @@ def top_k(
     terms: the distinct terms of the query. idfs: theirs. tokens: the query's tokens in order, as
     positions in `terms`. allowed: bool array of shape (n_docs,), false where a document counts as
     not there; None: all are. rest: so much less than the k-th best is good enough; None instead of
-    a pair where a first look does not show the k-th best to be well above it. Docs are int64,
-    ascending; scores double; both as bytes.
+    a pair where a first look does not show the k-th best to be well above it, or too many documents
+    are good enough. Docs are int64, ascending; scores double; both as bytes.
     """
     if allowed is not None and len(allowed) != len(norms):
         raise ValueError("one byte a document expected of what is allowed")
@@ -191,9 +194,9 @@ def top_k(
     scores = query.exact(docs)
     docs, scores = docs[scores > 0], scores[scores > 0]
     kth = bm25.kth_best(scores, k)
-    if rest and kth < WELL_ABOVE * rest:
-        return None
     best = scores >= kth - rest
+    if rest and (kth < WELL_ABOVE * rest or np.count_nonzero(best) > MANY + 16 * k):
+        return None
     return docs[best].tobytes(), scores[best].tobytes()
 
 

@@ -37,12 +37,20 @@ FROM json_each(?) j
 CROSS JOIN posting_blocks b ON b.block BETWEEN j.value << 32 AND (j.value << 32) + 2147483647
 """
 
-BLOCK_OF_SQL: Final = """
-SELECT block >> 32, block & 2147483647, n_slots, offset_width, offsets, tfs, bounds
-FROM posting_blocks
-WHERE block BETWEEN ? AND ?
-ORDER BY block DESC
-LIMIT 1
+# Each value is term_no << 32 | doc: the row that can hold it, or of a dense row its slot alone, as
+# a row of one slot. (A dense row of another size than it says gives one that is no better.)
+SLOTS_SQL: Final = """
+SELECT b.block >> 32,
+       CASE b.offset_width WHEN 0 THEN j.value ELSE b.block END & 2147483647,
+       CASE b.offset_width WHEN 0 THEN 1 + (length(b.tfs) <> b.n_slots) ELSE b.n_slots END,
+       b.offset_width,
+       b.offsets,
+       CASE b.offset_width WHEN 0 THEN substr(b.tfs, j.value - b.block + 1, 1) ELSE b.tfs END,
+       NULL
+FROM json_each(?) j
+CROSS JOIN posting_blocks b
+  ON b.block = (SELECT max(x.block) FROM posting_blocks x
+                WHERE x.block BETWEEN (j.value >> 32) << 32 AND j.value)
 """
 
 OVERFLOW_SQL: Final = """
@@ -104,34 +112,32 @@ def read_rows(
 
 
 def read_rows_of(
-    connection: Connection, number: int, docs: NDArray[np.int64]
-) -> tuple[list[tuple[Any, ...]], list[tuple[int, int]]]:
-    """Return those of a term's rows that can hold these documents, and its large frequencies.
+    connection: Connection, numbers: Sequence[int], docs: NDArray[np.int64]
+) -> dict[int, tuple[list[tuple[Any, ...]], list[tuple[int, int]]]]:
+    """Return for each term number rows that hold these documents, and its large frequencies.
 
-    docs: int64 array of shape (n,), ascending.
+    docs: int64 array of shape (n,), ascending. A row is as it is stored, or has one slot, that of a
+    document, which is empty where the document does not hold the term.
     """
     raw = raw_connection(connection)
-    first = number << 32
-    rows: list[tuple[Any, ...]] = []
-    end = -1
-    for doc in docs.tolist():
-        if doc < end:
-            continue
-        row = raw.execute(BLOCK_OF_SQL, (first, first | doc)).fetchone()
-        if row is None or (rows and row[1] == rows[-1][1]):
+    found: dict[int, tuple[list[tuple[Any, ...]], list[tuple[int, int]]]] = {
+        number: ([], []) for number in numbers
+    }
+    keys = [number << 32 | doc for number in numbers for doc in docs.tolist()]
+    escaped = set()
+    for row in raw.execute(SLOTS_SQL, (json.dumps(keys),)):
+        number, first, n_slots, width, _, tfs, _ = row
+        rows = found[number][0]
+        behind_the_last_slot = not width and n_slots == 1 and not tfs
+        if behind_the_last_slot or (rows and rows[-1][1] == first):
             continue
         rows.append(row)
-        end = row[1] + _span(row)
-    large = raw.execute(OVERFLOW_SQL, (json.dumps([number]),))
-    return rows, [(doc, tf) for _, doc, tf in large]
-
-
-def _span(row: tuple[Any, ...]) -> int:
-    """How many document numbers the row covers, from its first."""
-    _, _, n_slots, width, offsets, _, _ = row
-    if not width or not offsets:
-        return int(n_slots)
-    return int.from_bytes(offsets[-width:], "little") + 1
+        if TF_ESCAPE in tfs:
+            escaped.add(number)
+    if escaped:
+        for number, doc, tf in raw.execute(OVERFLOW_SQL, (json.dumps(list(escaped)),)):
+            found[number][1].append((doc, tf))
+    return found
 
 
 def read_postings(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import count
 from types import ModuleType
 from typing import Any, Final, Protocol
@@ -302,16 +301,23 @@ class BM25Index:
         }
         known = self._cache.glimpse(corpus.generation, list(frequent))
 
-        def read(name: str, docs: Docs | None) -> Any:
-            number = frequent[name].number
+        def read(names: Sequence[str], docs: Docs | None) -> dict[str, Any]:
+            numbers = [entries[name].number for name in names]
             if docs is None:
-                rows = lookup.read_rows(connection, [number])[number]
+                rows = lookup.read_rows(connection, numbers)
             else:
-                rows = lookup.read_rows_of(connection, number, docs)
-            return self._postings(name, *rows, columns, corpus)
+                rows = lookup.read_rows_of(connection, numbers, docs)
+            return {
+                name: self._postings(name, *rows[entries[name].number], columns, corpus)
+                for name in names
+            }
 
         return {
-            name: Term(entry.number, entry.doc_freq, Unread(entry.doc_freq, partial(read, name)))
+            name: Term(
+                entry.number,
+                entry.doc_freq,
+                Unread(unread.n_rows(entry.doc_freq, corpus.n_docs), read),
+            )
             for name, entry in frequent.items()
             if name not in known
         }

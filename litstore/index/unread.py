@@ -13,15 +13,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
-from litstore.database.layout import BLOCK_SPAN
+from litstore.database.layout import BLOCK_POSTINGS, BLOCK_SPAN
 from litstore.index import bm25
 
 FREQUENT: Final = 65_536
 SHARE: Final = 2
 """A term in fewer papers, or in less than one of so many, is read whole: it has not so many rows,
 and may decide who is best."""
+
+AT_ONCE: Final = 64
+"""So many slots are sooner read by one statement than by several for fewer papers."""
 
 FEW: Final = 100
 """Who asks for more papers has too many candidates for this to be worth it."""
@@ -35,6 +39,7 @@ _SLACK: Final = 1e-9
 Docs = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Score = Callable[[Sequence[str], Docs], Scores]
+Read = Callable[[Sequence[str], Docs | None], Mapping[str, Any]]
 TopK = Callable[[Sequence[str], int, float], tuple[Docs, Scores] | None]
 
 
@@ -43,26 +48,20 @@ def is_frequent(doc_freq: int, n_docs: int) -> bool:
     return doc_freq >= FREQUENT and doc_freq * SHARE >= n_docs
 
 
-class Unread:
+def n_rows(doc_freq: int, n_docs: int) -> int:
+    """In how many rows the postings of a term in so many of the papers stand, about."""
+    return min(doc_freq // BLOCK_POSTINGS, n_docs // BLOCK_SPAN) + 1
+
+
+class Unread(Struct, frozen=True):
     """The postings of a frequent term, as far as they are needed.
 
-    doc_freq: papers that hold the term. read: makes the kernel's Term of the rows that hold these
-    documents (ascending), or of all rows for None.
+    n_rows: rows that they stand in, about. read: makes the kernel's Terms of these terms, by name,
+    complete for these documents (ascending), or for all of them for None.
     """
 
-    def __init__(self, doc_freq: int, read: Callable[[Docs | None], Any]) -> None:
-        self._doc_freq = doc_freq
-        self._read = read
-
-    def of(self, docs: Docs) -> Any:
-        """Return the kernel's Term, complete for these documents."""
-        # Rows that follow each other are read at once faster than one by one.
-        each = len(docs) <= self._doc_freq // BLOCK_SPAN
-        return self._read(docs if each else None)
-
-    def whole(self) -> Any:
-        """Return the kernel's Term of all postings."""
-        return self._read(None)
+    n_rows: int
+    read: Read
 
 
 def best(
@@ -87,20 +86,25 @@ def best(
         """The most that the terms which are not read yet can add, together."""
         return _CEILING * sum(weights[name] for name in waiting) + slack if waiting else 0.0
 
-    if not known:
-        # By frequent words alone too many papers are nearly the best.
-        known, waiting = list(postings), []
-        postings |= {name: term.whole() for name, term in unread.items()}
+    def take(n: int, docs: Docs | None) -> None:
+        """Read the next terms."""
+        names = waiting[:n]
+        del waiting[:n]
+        postings.update(unread[names[0]].read(names, docs))
+        known.extend(names)
+
+    if waiting and not known:
+        take(1, None)
     while (found := top_k(known, k, rest())) is None:
         # A paper with none of the known terms might be among the best, or too many others.
-        name = waiting.pop(0)
-        postings[name] = unread[name].whole()
-        known.append(name)
+        take(1, None)
     docs, scores = found
     while waiting:
-        name = waiting.pop(0)
-        postings[name] = unread[name].of(docs)
-        known.append(name)
+        # Rows that follow each other are read at once faster than one by one.
+        if len(docs) > unread[waiting[0]].n_rows:
+            take(1, None)
+        else:
+            take(max(AT_ONCE // (len(docs) + 1), 1), docs)
         scores = score(known, docs)
         good = scores >= bm25.kth_best(scores, k) - rest()
         docs, scores = docs[good], scores[good]

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 import litstore
 from litstore import BM25Index
+from litstore.errors import DamagedStoreError
 from litstore.index import lookup, unread
 from litstore.index.postings import Block, decode
 from litstore.text import tokenise
@@ -79,20 +80,52 @@ def test_a_larger_corpus_gives_the_same_hits(store, monkeypatch, frequent, filte
 
 
 def test_rows_of_some_documents_are_complete_for_them(store):
-    """The rows that are read hold every posting of the documents asked for, and no more rows."""
+    """They hold every posting of the documents asked for, as it is, and of dense rows no other."""
     with store.database.read() as connection:
         names = ["every", "half", "w0", "w7", "w39"]
         entries = lookup.find_terms(connection, names)
         whole = lookup.read_postings(connection, entries)
-        for name in names:
-            number = entries[name].number
-            rows = lookup.read_rows(connection, [number])[number][0]
-            for docs in (np.arange(1, 12_000, 997), np.array([0, 5, 11_999]), np.zeros(0, int)):
-                some, _ = lookup.read_rows_of(connection, number, docs)
-                assert set(some) <= set(rows)
-                assert len(some) == len(set(some)) <= len(docs)
-                held = set(decode([Block(*row) for row in some]).docs.tolist())
-                assert set(docs.tolist()) & set(whole[name][0].tolist()) <= held
+        numbers = [entries[name].number for name in names]
+        for docs in (np.arange(1, 12_000, 997), np.array([0, 5, 11_999]), np.zeros(0, int)):
+            found = lookup.read_rows_of(connection, numbers, docs)
+            for name, number in zip(names, numbers, strict=True):
+                some, large = found[number]
+                held = decode([Block(*row) for row in some])
+                tfs = dict(zip(held.docs.tolist(), held.tfs.tolist(), strict=True))
+                expected = dict(zip(*map(np.ndarray.tolist, whole[name]), strict=True))
+                assert len(some) <= len(docs)
+                assert not large
+                assert tfs.items() <= expected.items()
+                assert {doc: expected.get(doc) for doc in docs.tolist()} == {
+                    doc: tfs.get(doc) for doc in docs.tolist()
+                }
+                if name == "every":
+                    assert set(tfs) <= set(docs.tolist())
+
+
+def test_a_frequency_beyond_a_byte_is_read_with_its_row():
+    """Of a dense row too, whose slot says only that it stands elsewhere."""
+    with litstore.open(":memory:") as made:
+        made.load(litstore.Paper(f"p{n}", "often " * (300 + n), year=2000) for n in range(5))
+        with made.database.read() as connection:
+            number = lookup.find_terms(connection, ["often"])["often"].number
+            rows, large = lookup.read_rows_of(connection, [number], np.array([2, 4]))[number]
+    assert [row[1] for row in rows] == [2, 4]
+    assert [tf for doc, tf in large if doc in (2, 4)] == [301, 303]
+
+
+def test_a_dense_row_of_another_size_is_damaged(tmp_path):
+    """The slot that is read of it says so."""
+    with litstore.open(tmp_path / "papers.db") as made:
+        made.load(litstore.Paper(f"p{n}", "every", year=2000) for n in range(9))
+        with made.database.write() as connection:
+            connection.exec_driver_sql("UPDATE posting_blocks SET tfs = x'0101' WHERE n_slots = 9")
+        with made.database.read() as connection:
+            number = lookup.find_terms(connection, ["every"])["every"].number
+            for doc in (1, 5):
+                rows, _ = lookup.read_rows_of(connection, [number], np.array([doc]))[number]
+                with pytest.raises(DamagedStoreError):
+                    decode([Block(*row) for row in rows])
 
 
 def test_a_word_that_comes_again_is_kept(store, monkeypatch):
