@@ -65,6 +65,10 @@ class LoggedQuery(msgspec.Struct, frozen=True, gc=False):
     replay_run: str | None = None
     replay_of: str | None = None
 
+    def without_words(self) -> LoggedQuery:
+        """The row as a redacted log keeps it."""
+        return structs.replace(self, query=None, query_norm=None, filters=None, term_dfs=None)
+
 
 class LoggedHit(msgspec.Struct, frozen=True, gc=False):
     """One row of `query_log_hits`: a paper's place in a logged list, and the parts of its score."""

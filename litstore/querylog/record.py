@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec import structs
 from sqlalchemy import Connection
 
 from litstore.database import stats
@@ -92,20 +93,19 @@ class QueryLog:
         if self._database.read_only:
             self.dropped += self._database.full and self.is_on
             return False
-        whole, raw = WholeEntry(entry, hits, config, corpus), raw_connection(connection)
+        raw = raw_connection(connection)
         if not (self._turn.acquire(blocking=False) or self._turn.acquire(timeout=LOCK_WAIT_S)):
-            return self._set_aside(whole, raw)
+            return self._set_aside(WholeEntry(entry, hits, config, corpus), raw)
         try:
             known = self._known
-            if (
-                known is not None
-                and self._is_routine(entry, known)
-                and rows.insert_quickly(raw, _kept(whole, known.settings), known.settings_text)
-            ):
-                return True
+            if known is not None and self._is_routine(entry, known):
+                kept = entry.without_words() if known.settings.redacted else entry
+                if rows.insert_quickly(raw, kept, hits, known.settings_text):
+                    return True
+            whole = WholeEntry(entry, hits, config, corpus)
             return self._write(whole, _Transaction(self._database, raw))
         except StoreLockedError:
-            return self._set_aside(whole, raw)
+            return self._set_aside(WholeEntry(entry, hits, config, corpus), raw)
         except LitstoreError:
             self._known = None
             self._look_again_at = 0.0
@@ -144,8 +144,15 @@ class QueryLog:
             and entry.error is None
             and entry.replay_run is None
             and self.dropped == self._dropped_told
-            and time.monotonic() < self._look_again_at
+            and (time.monotonic() < self._look_again_at or self._nothing_waits())
         )
+
+    def _nothing_waits(self) -> bool:
+        """Look whether others could not log something; if so, it is to be taken in first."""
+        if os.path.lexists(self._spill_name):
+            return False
+        self._look_again_at = time.monotonic() + LOOK_EVERY_S
+        return True
 
     def _insert(self, raw: sqlite3.Connection, whole: WholeEntry, settings: LogSettings) -> _Known:
         """Write one entry, and what else is to be written with it; return what is known now."""
@@ -331,7 +338,9 @@ class QueryLog:
 
 def _kept(whole: WholeEntry, settings: LogSettings) -> WholeEntry:
     """The entry as it may be kept: without its words where the log is redacted."""
-    return whole.without_words() if settings.redacted else whole
+    if not settings.redacted:
+        return whole
+    return structs.replace(whole, query=whole.query.without_words())
 
 
 def _insert_spilled(raw: sqlite3.Connection, line: bytes, settings: LogSettings) -> None:

@@ -80,13 +80,6 @@ class WholeEntry(msgspec.Struct, frozen=True, gc=False):
     config: LoggedConfig
     corpus: LoggedCorpus | None = None
 
-    def without_words(self) -> WholeEntry:
-        """The entry as a redacted log keeps it."""
-        query = structs.replace(
-            self.query, query=None, query_norm=None, filters=None, term_dfs=None
-        )
-        return structs.replace(self, query=query)
-
 
 def insert(raw: sqlite3.Connection, whole: WholeEntry) -> None:
     """Write one entry, and its configuration and generation where they are new."""
@@ -167,22 +160,23 @@ _QUICK: Final = {
 }
 
 
-def insert_quickly(raw: sqlite3.Connection, whole: WholeEntry, settings: str) -> bool:
+def insert_quickly(
+    raw: sqlite3.Connection, entry: LoggedQuery, hits: Sequence[LoggedHit], settings: str
+) -> bool:
     """Write one entry if all is as it was; return whether it is written. Else nothing is changed.
 
     It is written and committed in the transaction in which the search has read: to end that and to
     begin another would take as long as the row. SQLite refuses where somebody has written since, so
     the snapshot is the newest state, or nothing is done; and it does not wait for another writer.
 
-    whole: of a search that did not fail, and is no replay, redacted where it has to be; its
+    entry: of a search that did not fail, and is no replay, redacted where it has to be; its
     configuration and generation stand in their tables. settings: as text, as they were.
     """
-    entry = whole.query
     sql, picked = _QUICK[entry.session is not None, entry.filters is not None]
     try:
         written = raw.execute(sql, (*picked(structs.astuple(entry)), settings))
-        if whole.hits:
-            raw.execute(PUT_LIST_SQL, (written.lastrowid, packed(whole.hits)))
+        if hits:
+            raw.execute(PUT_LIST_SQL, (written.lastrowid, packed(hits)))
         raw.execute("COMMIT")
     except sqlite3.Error:
         # Whatever it is: done with all care it succeeds, or fails with what can be told.

@@ -43,13 +43,19 @@ def of_query(lexical: LexicalQuery, seeds: list[int], filters: str | None) -> As
 
     filters: what the papers must be, as JSON; None where anything.
     """
-    norm = " ".join(lexical.tokens)
-    dfs = doc_freqs(lexical, lexical.tokens)
-    n_terms, held = len(dfs), 0
-    if seeds:
-        best = seeds[0]
-        for term in lexical.terms.values():
-            held += term.postings.tf(best) > 0
+    known, best, held = lexical.terms, seeds[0] if seeds else None, 0
+    dfs: dict[str, int] = {}
+    for token in lexical.tokens:
+        if token in dfs:
+            continue
+        term = known.get(token)
+        if term is None:
+            dfs[token] = 0
+            continue
+        dfs[token] = term.doc_freq
+        if best is not None and term.postings.tf(best):
+            held += 1
+    norm, n_terms = " ".join(lexical.tokens), len(dfs)
     if n_terms > KEPT_TERMS:
         dfs = dict(islice(dfs.items(), KEPT_TERMS))
     return AskedWords(
@@ -59,12 +65,6 @@ def of_query(lexical: LexicalQuery, seeds: list[int], filters: str | None) -> As
         json.encode(dfs).decode(),
         n_terms,
     )
-
-
-def doc_freqs(lexical: LexicalQuery, terms: list[str]) -> dict[str, int]:
-    """How many papers hold each of these terms of the query; 0 for one that is in no paper."""
-    known = lexical.terms
-    return {term: known[term].doc_freq if term in known else 0 for term in terms}
 
 
 def corpus_of(corpus: CorpusStats) -> LoggedCorpus:

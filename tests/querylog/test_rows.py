@@ -46,7 +46,6 @@ def quick(monkeypatch):
         return tried[-1]
 
     monkeypatch.setattr("litstore.querylog.rows.insert_quickly", spy)
-    monkeypatch.setattr("litstore.querylog.record.LOOK_EVERY_S", 3600.0)
     return tried
 
 
@@ -181,3 +180,47 @@ def test_both_ways_write_the_same(tmp_path, quick, monkeypatch):
         monkeypatch.setattr("litstore.querylog.rows.insert_quickly", lambda *_: False)
     assert logs[0] == logs[1]
     assert len(logs[0][0]) > 50
+
+
+def test_what_another_process_could_not_log_is_taken_in_first(path, quick, monkeypatch):
+    """It is looked for now and then, not at every search; what there is comes into the log."""
+    monkeypatch.setattr("litstore.querylog.record.LOCK_WAIT_S", 0.01)
+    with litstore.open(path) as store, litstore.open(path) as other:
+        search(store)
+        writer = sqlite3.connect(path, isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
+        search(other, "graphs")
+        writer.close()
+        assert store.query_log.waiting() == 1
+        monkeypatch.setattr("litstore.querylog.record.time.monotonic", lambda: 1e12)
+        search(store)
+        search(store)
+        assert store.query_log.waiting() == 0
+        assert quick == [True]
+        queries = rows(store, "SELECT query FROM query_log ORDER BY query_no")
+        assert queries == [("sparse",), ("graphs",), ("sparse",), ("sparse",)]
+
+
+def test_a_writer_in_the_way_is_waited_for(path, quick, monkeypatch):
+    """The quick way does not wait; the careful one, behind it, does, and sets aside at the end."""
+    monkeypatch.setattr("litstore.querylog.record.LOCK_WAIT_S", 0.01)
+    with litstore.open(path) as store:
+        search(store)
+        writer = sqlite3.connect(path, isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
+        assert search(store).query_id is not None
+        writer.close()
+        assert store.query_log.waiting() == 1
+        search(store)
+        assert quick == [False]
+        assert overlaps(store) == [None, 1.0, 1.0]
+
+
+def test_a_store_in_memory_is_logged_by_routine_too(quick):
+    """It has no file beside which anything could wait."""
+    with litstore.open(":memory:") as store:
+        store.load(PAPERS)
+        for _ in range(3):
+            search(store)
+        assert quick == [True, True]
+        assert overlaps(store) == [None, 1.0, 1.0]
