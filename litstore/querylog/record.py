@@ -1,9 +1,10 @@
 """Writing a search to the log, and reading the log back.
 
-A row is written when the result is ready, in a short transaction of its own, so there is no thread
-and no queue. If another process holds the file for longer than LOCK_WAIT_S, the entry is appended
-to ``<file>-querylog.jsonl`` and taken in by the next write (by another process: by its first write
-a moment later). Only if that fails too is it dropped, and counted; the next entry that is written
+A row is written when the result is ready, in the transaction in which the search has read or, where
+somebody has written since, in a short one of its own; so there is no thread and no queue. If
+another process holds the file for longer than LOCK_WAIT_S, the entry is appended to
+``<file>-querylog.jsonl`` and taken in by the next write (by another process: by its first write a
+moment later). Only if that fails too is it dropped, and counted; the next entry that is written
 takes the count into the file.
 """
 
