@@ -45,6 +45,7 @@ REVISIONS: Final = (
     "0009",
     "0010",
     "0011",
+    "0012",
 )
 """Every released schema revision, oldest first; a test compares it with the migrations."""
 HEAD: Final = REVISIONS[-1]

@@ -205,14 +205,14 @@ posting_blocks: Final = _table(
     _key("block", "term number << 32 | smallest document number in the row"),
     _integer("n_slots", "entries in tfs"),
     _integer("offset_width", "bytes per offset: 2, 4, or 0 = dense, slot i is first doc + i"),
-    Column("offsets", LargeBinary, nullable=True, comment="little-endian; NULL where dense"),
-    Column("tfs", LargeBinary, nullable=False, comment="one byte a slot: 0 = absent, 255 = escape"),
     Column(
         "bounds",
         LargeBinary,
         nullable=True,
         comment="pairs that bound tf and length from the good side; NULL in short rows",
     ),
+    Column("offsets", LargeBinary, nullable=True, comment="little-endian; NULL where dense"),
+    Column("tfs", LargeBinary, nullable=False, comment="one byte a slot: 0 = absent, 255 = escape"),
     CheckConstraint("offset_width IN (0, 2, 4)", name="offset_width"),
     rowid=True,
 )

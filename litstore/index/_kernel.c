@@ -45,6 +45,7 @@
 #endif
 
 #define K1 1.5
+#define B 0.75
 #define WINDOW_BITS 12
 #define WINDOW (1 << WINDOW_BITS)
 #define ESCAPE 255
@@ -303,17 +304,17 @@ static int stored_bound(const uint8_t *raw, Py_ssize_t size, double length_facto
 static int read_row(Term *self, Row *row, PyObject *tuple, int64_t previous_last,
                     const double *norms, double length_factor, double length_base)
 {
-    long long number, first, n, width;
+    long long key, n, width;
     PyObject *offsets, *tfs, *bounds;
     if (!PyTuple_Check(tuple) ||
-        !PyArg_ParseTuple(tuple, "LLLLOOO", &number, &first, &n, &width, &offsets, &tfs, &bounds)) {
+        !PyArg_ParseTuple(tuple, "LLLOOO", &key, &n, &width, &bounds, &offsets, &tfs)) {
         PyErr_Clear();
         return damaged("a row has the wrong form");
     }
+    row->first = key & UINT32_MAX;
     if (!PyBytes_Check(tfs) || (width != 0 && width != 2 && width != 4) || n < 1 ||
-        n > INT32_MAX || PyBytes_GET_SIZE(tfs) != n || first < 0 || first > INT32_MAX)
+        n > INT32_MAX || PyBytes_GET_SIZE(tfs) != n || key < 0 || row->first > INT32_MAX)
         return damaged("a row has the wrong size");
-    row->first = first;
     row->n = (int32_t)n;
     row->width = (int32_t)width;
     row->tfs = (const uint8_t *)PyBytes_AS_STRING(tfs);
@@ -1382,6 +1383,35 @@ static PyObject *top_k(PyObject *module, PyObject *args)
     return result;
 }
 
+PyDoc_STRVAR(length_norms_doc,
+"length_norms(doc_lens, avg_doc_len)\n--\n\n"
+"Return what litstore.index.bm25.length_norms does, as bytes of doubles, in one sweep.");
+
+static PyObject *length_norms(PyObject *module, PyObject *args)
+{
+    Py_buffer view;
+    double mean;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y*d", &view, &mean))
+        return NULL;
+    Py_ssize_t n = view.len / (Py_ssize_t)sizeof(uint32_t);
+    PyObject *result = NULL;
+    if (view.len % (Py_ssize_t)sizeof(uint32_t) || (uintptr_t)view.buf % _Alignof(uint32_t))
+        damaged("lengths must be 32-bit numbers");
+    else
+        result = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(double));
+    if (result) {
+        const uint32_t *lens = view.buf;
+        char *out = PyBytes_AS_STRING(result);
+        for (Py_ssize_t i = 0; i < n; i++) {
+            double norm = (((double)lens[i] * B) / mean + (1 - B)) * K1;
+            memcpy(out + i * (Py_ssize_t)sizeof norm, &norm, sizeof norm);
+        }
+    }
+    PyBuffer_Release(&view);
+    return result;
+}
+
 PyDoc_STRVAR(codes_doc,
 "codes(norms)\n--\n\n"
 "Return one byte for each of the norms, for `top_k`: searching terms that are new is faster so.");
@@ -1518,6 +1548,7 @@ static int kernel_clear(PyObject *module)
 
 static PyMethodDef kernel_methods[] = {
     {"top_k", top_k, METH_VARARGS, top_k_doc},
+    {"length_norms", length_norms, METH_VARARGS, length_norms_doc},
     {"codes", codes, METH_O, codes_doc},
     {"score", score, METH_VARARGS, score_doc},
     {NULL, NULL, 0, NULL},

@@ -55,7 +55,7 @@ def select(name: str) -> None:
 
 
 def module() -> ModuleType:
-    """The kernel in use, as a module with `Term`, `top_k`, `score` and `codes`."""
+    """The kernel in use, as a module: `Term`, `top_k`, `score`, `length_norms`, `codes`."""
     if _active == "c" and _compiled is not None:
         return _compiled
     return import_module("litstore.index.kernel_numpy")

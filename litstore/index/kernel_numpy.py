@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from litstore.database.layout import TF_ESCAPE
 from litstore.errors import DamagedStoreError
 from litstore.index import bm25
-from litstore.index.postings import Block, decode
+from litstore.index.postings import Row, as_block, decode
 
 Docs = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -56,8 +56,8 @@ _scratch = threading.local()
 class Term:
     """The postings of one term, unpacked.
 
-    rows: rows of `posting_blocks` as (term_no, first_doc, n_slots, offset_width, offsets, tfs,
-    bounds), ascending. large: (doc, tf) of the frequencies that do not fit a byte. norms: see
+    rows: rows of `posting_blocks` as (block, n_slots, offset_width, bounds, offsets, tfs),
+    ascending. large: (doc, tf) of the frequencies that do not fit a byte. norms: see
     `bm25.length_norms`.
 
     Raises ValueError where a row contradicts itself or names a document beyond the norms.
@@ -65,14 +65,14 @@ class Term:
 
     def __init__(
         self,
-        rows: list[tuple[Any, ...]],
+        rows: list[Row],
         large: list[tuple[int, int]],
         norms: Floats,
         _length_factor: float,
         _length_base: float,
     ) -> None:
         try:
-            held = decode([Block(*row[:6]) for row in rows])
+            held = decode(list(map(as_block, rows)))
         except (DamagedStoreError, TypeError, OverflowError) as error:
             raise ValueError(str(error)) from None
         docs, tfs = held.docs, held.tfs
@@ -198,6 +198,10 @@ def top_k(
     if rest and (kth < WELL_ABOVE * rest or np.count_nonzero(best) > MANY + 16 * k):
         return None
     return docs[best].tobytes(), scores[best].tobytes()
+
+
+length_norms: Final = bm25.length_norms
+"""Beside the rest of a kernel."""
 
 
 def codes(_norms: Floats) -> None:

@@ -7,8 +7,8 @@ takes a few microseconds, less than it takes to prepare one through the layers a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 from msgspec import Struct, field
@@ -21,7 +21,7 @@ from litstore.database.layout import TF_ESCAPE
 from litstore.database.packed_ids import Ids
 from litstore.database.stats import CorpusStats
 from litstore.index import bm25
-from litstore.index.postings import Block, Postings, decode
+from litstore.index.postings import Postings, Row, as_block, decode
 
 TERMS_SQL: Final = """
 SELECT term, term_no, doc_freq
@@ -30,9 +30,9 @@ WHERE term IN (SELECT value FROM json_each(?))
 """
 
 # A term's rows are one range scan, in order of document number as they stand; ORDER BY would sort
-# them all again, bytes included.
+# them all again, bytes included. The columns are taken apart elsewhere: an expression costs more.
 BLOCKS_SQL: Final = """
-SELECT b.block >> 32, b.block & 2147483647, b.n_slots, b.offset_width, b.offsets, b.tfs, b.bounds
+SELECT b.block, b.n_slots, b.offset_width, b.bounds, b.offsets, b.tfs
 FROM json_each(?) j
 CROSS JOIN posting_blocks b ON b.block BETWEEN j.value << 32 AND (j.value << 32) + 2147483647
 """
@@ -40,13 +40,12 @@ CROSS JOIN posting_blocks b ON b.block BETWEEN j.value << 32 AND (j.value << 32)
 # Each value is term_no << 32 | doc: the row that can hold it, or of a dense row its slot alone, as
 # a row of one slot. (A dense row of another size than it says gives one that is no better.)
 SLOTS_SQL: Final = """
-SELECT b.block >> 32,
-       CASE b.offset_width WHEN 0 THEN j.value ELSE b.block END & 2147483647,
+SELECT CASE b.offset_width WHEN 0 THEN j.value ELSE b.block END,
        CASE b.offset_width WHEN 0 THEN 1 + (length(b.tfs) <> b.n_slots) ELSE b.n_slots END,
        b.offset_width,
+       NULL,
        b.offsets,
-       CASE b.offset_width WHEN 0 THEN substr(b.tfs, j.value - b.block + 1, 1) ELSE b.tfs END,
-       NULL
+       CASE b.offset_width WHEN 0 THEN substr(b.tfs, j.value - b.block + 1, 1) ELSE b.tfs END
 FROM json_each(?) j
 CROSS JOIN posting_blocks b
   ON b.block = (SELECT max(x.block) FROM posting_blocks x
@@ -59,6 +58,12 @@ FROM posting_overflow
 WHERE term_no IN (SELECT value FROM json_each(?))
 ORDER BY term_no, doc
 """
+
+
+LengthNorms = Callable[[NDArray[np.uint32], float], NDArray[np.float64] | bytes]
+
+Stored = tuple[list[Row], list[tuple[int, int]]]
+"""Rows of one term, and (doc, tf) of its frequencies that do not fit a byte, both ascending."""
 
 
 class Entry(Struct, frozen=True):
@@ -95,17 +100,13 @@ def find_terms(connection: Connection, terms: Iterable[str]) -> dict[str, Entry]
     return {term: Entry(number, doc_freq) for term, number, doc_freq in rows}
 
 
-def read_rows(
-    connection: Connection, numbers: Sequence[int]
-) -> dict[int, tuple[list[tuple[Any, ...]], list[tuple[int, int]]]]:
+def read_rows(connection: Connection, numbers: Sequence[int]) -> dict[int, Stored]:
     """Return for each term number its rows, as they are stored, and its large frequencies."""
     raw = raw_connection(connection)
     bound = (json.dumps(list(numbers)),)
-    found: dict[int, tuple[list[tuple[Any, ...]], list[tuple[int, int]]]] = {
-        number: ([], []) for number in numbers
-    }
+    found: dict[int, Stored] = {number: ([], []) for number in numbers}
     for row in raw.execute(BLOCKS_SQL, bound):
-        found[row[0]][0].append(row)
+        found[row[0] >> 32][0].append(row)
     for number, doc, tf in raw.execute(OVERFLOW_SQL, bound):
         found[number][1].append((doc, tf))
     return found
@@ -113,27 +114,25 @@ def read_rows(
 
 def read_rows_of(
     connection: Connection, numbers: Sequence[int], docs: NDArray[np.int64]
-) -> dict[int, tuple[list[tuple[Any, ...]], list[tuple[int, int]]]]:
+) -> dict[int, Stored]:
     """Return for each term number rows that hold these documents, and its large frequencies.
 
     docs: int64 array of shape (n,), ascending. A row is as it is stored, or has one slot, that of a
     document, which is empty where the document does not hold the term.
     """
     raw = raw_connection(connection)
-    found: dict[int, tuple[list[tuple[Any, ...]], list[tuple[int, int]]]] = {
-        number: ([], []) for number in numbers
-    }
+    found: dict[int, Stored] = {number: ([], []) for number in numbers}
     keys = [number << 32 | doc for number in numbers for doc in docs.tolist()]
     escaped = set()
     for row in raw.execute(SLOTS_SQL, (json.dumps(keys),)):
-        number, first, n_slots, width, _, tfs, _ = row
-        rows = found[number][0]
-        behind_the_last_slot = not width and n_slots == 1 and not tfs
-        if behind_the_last_slot or (rows and rows[-1][1] == first):
+        key, n_slots, width, _, _, tfs = row
+        rows = found[key >> 32][0]
+        behind_the_last_slot = n_slots == 1 and not width and not tfs
+        if behind_the_last_slot or (rows and rows[-1][0] == key):
             continue
         rows.append(row)
         if TF_ESCAPE in tfs:
-            escaped.add(number)
+            escaped.add(key >> 32)
     if escaped:
         for number, doc, tf in raw.execute(OVERFLOW_SQL, (json.dumps(list(escaped)),)):
             found[number][1].append((doc, tf))
@@ -160,19 +159,24 @@ def collection_freqs(connection: Connection, terms: Mapping[str, Entry]) -> dict
 
 
 def _unpacked(
-    rows: list[tuple[Any, ...]], large: list[tuple[int, int]]
+    rows: list[Row], large: list[tuple[int, int]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    held: Postings = decode([Block(*row) for row in rows])
+    held: Postings = decode(list(map(as_block, rows)))
     tfs, known = held.tfs.copy(), dict(large)
     for at in np.flatnonzero(tfs == TF_ESCAPE).tolist():
         tfs[at] = known.get(int(held.docs[at]), TF_ESCAPE)
     return held.docs, tfs
 
 
-def read_columns(connection: Connection, corpus: CorpusStats) -> Columns:
-    """Return what is known of every document by its number, as this transaction sees it."""
+def read_columns(
+    connection: Connection, corpus: CorpusStats, length_norms: LengthNorms = bm25.length_norms
+) -> Columns:
+    """Return what is known of every document by its number, as this transaction sees it.
+
+    length_norms: makes what `bm25.length_norms` does.
+    """
     doc_lens = LENGTHS.whole(connection, next_doc=corpus.next_doc).astype(np.uint32, copy=False)
     # A corpus whose papers are all empty has no postings either, so any divisor serves.
-    norms = bm25.length_norms(doc_lens, corpus.avg_doc_len or 1.0)
+    norms = np.frombuffer(length_norms(doc_lens, corpus.avg_doc_len or 1.0), dtype=np.float64)
     years = YEARS.whole(connection, next_doc=corpus.next_doc)
     return Columns(corpus.generation, doc_lens, norms, years)

@@ -16,12 +16,13 @@ Within a row, slot ``i`` has
   term; 255 is an escape: the frequency is 255 or more and stands in
   ``posting_overflow(term_no, doc, tf)``.
 
-* ``bounds``, in rows of at least BOUNDED postings, says how good a posting of the row can be: a few
-  pairs (tf, doc_len), u32 little-endian, so that each posting has a tf no larger and a length no
-  smaller than those of one pair. df, N and avgdl may drift as papers come and go: whatever they
-  are, tf_norm rises with tf and falls with length, so the largest tf_norm of the pairs is an upper
-  bound for the row. A posting's length cannot change without its paper being taken out and put
-  back, which writes the row anew.
+* ``bounds``, in rows of at least BOUNDED postings, says how good a posting of the row can be: a
+  few pairs (tf, doc_len), u32 little-endian, so that each posting has a tf no larger and a length
+  no smaller than those of one pair. (It stands before the others because SQLite walks through all
+  that is before a column to find it.) df, N and avgdl may drift as papers come and go: whatever
+  they are, tf_norm rises with tf and falls with length, so the largest tf_norm of the pairs is an
+  upper bound for the row. A posting's length cannot change without its paper being taken out and
+  put back, which writes the row anew.
 
 A sparse posting costs 3 or 5 bytes, a dense slot 1. A row is dense where that is no larger than the
 sparse form. A row with 4-byte offsets holds fewer than SMALL postings unless its span needs no
@@ -79,6 +80,16 @@ class Block(NamedTuple):
     def key(self) -> int:
         """The row's key: term number and first document in one number."""
         return self.term_no << 32 | self.first_doc
+
+
+Row = tuple[int, int, int, bytes | None, bytes | None, bytes]
+"""A row of `posting_blocks` as it stands: block, n_slots, offset_width, bounds, offsets, tfs."""
+
+
+def as_block(row: Row) -> Block:
+    """Return a row with its key taken apart."""
+    key, n_slots, width, bounds, offsets, tfs = row
+    return Block(key >> 32, key & LAST_DOC, n_slots, width, offsets, tfs, bounds)
 
 
 StoredRow = tuple[int, int, int, bytes | None, bytes, bytes | None]

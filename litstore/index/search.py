@@ -30,6 +30,7 @@ from litstore.index import bm25, kernel, lookup, unread
 from litstore.index.allowed import AllowedDocs
 from litstore.index.cache import DEFAULT_BYTES, Term, TermCache
 from litstore.index.lookup import Columns, Entry
+from litstore.index.postings import Row
 from litstore.index.unread import Docs, Scores, Unread
 from litstore.ranking.hits import Hit
 
@@ -245,12 +246,15 @@ class BM25Index:
 
     def _read_columns(self, connection: Connection, corpus: CorpusStats) -> Columns:
         known = self._columns
-        if known is None or known.generation != corpus.generation:
+        if known is not None and known.generation == corpus.generation:
+            if known.codes is None:
+                # What asks a second time will ask often; once, they are not worth making.
+                known = self._columns = replace(known, codes=self._kernel.codes(known.norms))
+        else:
             with self._refreshing:
                 known = self._columns
                 if known is None or known.generation != corpus.generation:
-                    known = lookup.read_columns(connection, corpus)
-                    known = replace(known, codes=self._kernel.codes(known.norms))
+                    known = lookup.read_columns(connection, corpus, self._kernel.length_norms)
                     self._columns = known
         return known
 
@@ -342,7 +346,7 @@ class BM25Index:
     def _postings(
         self,
         name: str,
-        rows: list[tuple[Any, ...]],
+        rows: list[Row],
         large: list[tuple[int, int]],
         columns: Columns,
         corpus: CorpusStats,

@@ -57,7 +57,7 @@ class Fuzz:
         chance = self.chance
         damaged = [list(row) for row in rows]
         for _ in range(chance.randint(0, 3)):
-            row, place = chance.choice(damaged), chance.randrange(7)
+            row, place = chance.choice(damaged), chance.randrange(6)
             value = row[place]
             if isinstance(value, bytes) and value:
                 raw = bytearray(value)

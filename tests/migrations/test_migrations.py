@@ -689,6 +689,27 @@ class TestCitedEdges:
                 assert [f"SEARCH {table} USING PRIMARY KEY ({column}=?)"] == [p[-1] for p in plan]
 
 
+class TestBoundsFirst:
+    """Revision 0012: the columns of packed postings in another order."""
+
+    def test_the_rows_are_the_same_both_ways(self, tmp_path: Path) -> None:
+        """Whatever the order of columns, each holds what it held."""
+        query = "SELECT block, n_slots, offset_width, offsets, tfs, bounds FROM posting_blocks"
+        path = tmp_path / "old.db"
+        restore("0011", path)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE posting_blocks SET bounds = x'0100000002000000'")
+        before = rows(path, query)
+        run(path, "0012")
+        assert before == rows(path, query)
+        columns = [name for _, name, *_ in rows(path, "PRAGMA table_xinfo(posting_blocks)")]
+        assert columns[-3:] == ["bounds", "offsets", "tfs"]
+        run(path, "0011", down=True)
+        assert before == rows(path, query)
+        columns = [name for _, name, *_ in rows(path, "PRAGMA table_xinfo(posting_blocks)")]
+        assert columns[-3:] == ["offsets", "tfs", "bounds"]
+
+
 def write_the_newest_dump(folder: Path) -> None:
     """Upgrade the dump before the newest, and write it down as the newest one."""
     target = GOLDEN / f"schema-{migrate.HEAD}.sql"
