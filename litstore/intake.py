@@ -1,9 +1,10 @@
 """Records of files into the store: which paper is each of, and what does that paper say now?
 
 It answers: this record came; is it known, new, or one more of a paper that is there? A record is
-known by its format and key and replaced only by itself. A paper is then what `dedupe.merge` makes
-of its records, so that no merge loses anything and each can be undone. A paper keeps its name
-whatever is merged into it; the names that its other records would have become aliases.
+known by its format and key and replaced only by itself; where what came before says all that it
+says and more, that stays. A paper is then what `dedupe.merge` makes of its records, so that no
+merge loses anything and each can be undone. A paper keeps its name whatever is merged into it; the
+names that its other records would have become aliases.
 
 A preprint and what was published of it stay two papers and are remembered as versions of each
 other, or become one where that is asked for.
@@ -38,9 +39,10 @@ from litstore.dedupe import works
 from litstore.dedupe.blocks import Blocks
 from litstore.dedupe.clusters import MAX_BLOCK, blocks_of
 from litstore.dedupe.decide import Match, compare, in_order
-from litstore.dedupe.merge import merge
+from litstore.dedupe.merge import merge, says_no_more
 from litstore.dedupe.works import Work
 from litstore.errors import RecordError
+from litstore.formats.json_records import OWN as OWN_FORM
 from litstore.formats.record import Record
 from litstore.ingest import LoadReport
 from litstore.paper import Paper
@@ -174,6 +176,16 @@ class _Group:
     is_new: bool = False
 
 
+def _says_nothing_new(record: SourceRecord, before: SourceRecord) -> bool:
+    """Whether a record is what it was before, or a part of that, as providers answer for short.
+
+    Litstore's own form is the user's: what is no longer in it has been taken out.
+    """
+    if record.format != OWN_FORM and says_no_more(record.paper, before.paper):
+        return True
+    return papers.content_hash(before.paper) == papers.content_hash(record.paper)
+
+
 def _made_of(group: _Group) -> Paper:
     return merge_records(group.paper_id, group.records)[0]
 
@@ -236,7 +248,7 @@ class _Batch:
             known = (found[0], replace(record, paper=found[1]))
         if known is not None:
             paper_id, before = known
-            if papers.content_hash(before.paper) == papers.content_hash(record.paper):
+            if _says_nothing_new(record, before):
                 self.report.unchanged += 1
                 return
             self.report.updated += 1

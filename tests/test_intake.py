@@ -1,6 +1,7 @@
 # ruff: noqa: E501 (records are as long as they are)
 """Records into the store: known, new, or one more of a paper that is there; and all undone again."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -461,3 +462,44 @@ def test_what_is_very_large_is_taken_in_and_compared(store: Store, take) -> None
     assert take(one, other, one.replace("{a,", "{c,")) == {"new": 2, "merged": 1}
     assert [len(paper.authors) for paper in store] == [10_000, 10_000]
     assert duplicates.possible(store.database) == []
+
+
+FULL = {
+    "id": "https://openalex.org/W9", "doi": "https://doi.org/10.1000/w9", "title": "Herring swim deep",
+    "publication_year": 2019, "type": "article", "authorships": [{"author": {"display_name": "Jan Berg"}}],
+    "abstract_inverted_index": {"Deep": [0], "water": [1]}, "biblio": {"volume": "7"},
+    "referenced_works": ["https://openalex.org/W1", "https://openalex.org/W2"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dedupe", [True, False])
+def test_a_part_of_a_record_takes_nothing_away(store: Store, take, dedupe: bool) -> None:  # type: ignore[no-untyped-def]
+    """As providers answer where a few fields were asked for: the fuller form stays, raw too."""
+    part = {name: FULL[name] for name in ("id", "doi", "title")}
+    fewer = {**part, "referenced_works": FULL["referenced_works"][:1]}
+    take(json.dumps(FULL), dedupe=dedupe)
+    (before,) = store
+    raw = store.sql("SELECT raw FROM source_records").rows
+    assert take(json.dumps(part), json.dumps(fewer), json.dumps(FULL), dedupe=dedupe) == {
+        "unchanged": 3
+    }
+    assert list(store) == [before]
+    assert store.sql("SELECT raw FROM source_records").rows == raw
+
+
+def test_what_is_said_anew_replaces(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """A record that says something else is the record now."""
+    take(json.dumps(FULL))
+    assert take(json.dumps({**FULL, "title": "Herring swim deeper", "biblio": {}})) == {
+        "updated": 1
+    }
+    (paper,) = store
+    assert (paper.title, paper.extra.get("volume")) == ("Herring swim deeper", None)
+
+
+def test_what_is_taken_out_of_ones_own_record_is_gone(store: Store, take) -> None:  # type: ignore[no-untyped-def]
+    """Nobody answers for short in litstore's own form."""
+    own = {"id": "p1", "title": "Herring", "abstract": "Deep."}
+    take(json.dumps([own]))
+    assert take(json.dumps([{**own, "abstract": ""}])) == {"updated": 1}
+    assert store.paper("p1").abstract == ""

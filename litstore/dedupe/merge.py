@@ -16,6 +16,10 @@ from litstore.paper import Paper
 
 _WEIGHTS: Final = (("abstract", 10), ("identifiers", 4), ("authors", 3), ("title", 3), ("venue", 1))
 _TEXTS: Final = ("title", "abstract", "authors", "source", "venue", "type", "url")
+_LINKS: Final = ("references", "citations")
+_ANYTHING: Final = "document"
+"""The type of a record that says none."""
+
 _WITH_AUTHORS: Final = ("names", "authors_truncated")
 _ALWAYS: Final = ("retracted",)
 _JOINED: Final = ("preprints", "published_as")
@@ -25,6 +29,25 @@ def completeness(paper: Paper) -> int:
     """Return how much a record tells: higher is more."""
     score = sum(weight for name, weight in _WEIGHTS if getattr(paper, name))
     return score + ("date" in paper.extra) + (paper.year is not None) + len(paper.extra) // 4
+
+
+def says_no_more(paper: Paper, than: Paper) -> bool:
+    """Return whether a record is a part of another one: what it says, the other says too.
+
+    So is what a provider answers where it is asked for a few fields only, or for the papers that
+    cite one.
+    """
+    return (
+        all(
+            not getattr(paper, field) or getattr(paper, field) == getattr(than, field)
+            for field in _TEXTS
+            if not (field == "type" and paper.type == _ANYTHING)
+        )
+        and paper.year in (None, than.year)
+        and all(set(getattr(paper, field)) <= set(getattr(than, field)) for field in _LINKS)
+        and paper.identifiers.items() <= than.identifiers.items()
+        and all(than.extra.get(name) == value for name, value in paper.extra.items())
+    )
 
 
 def merge(
@@ -57,7 +80,7 @@ def merge(
         for scheme, value in paper.identifiers.items():
             if scheme not in identifiers:
                 identifiers[scheme], origin[f"identifiers.{scheme}"] = value, name
-    for field in ("references", "citations"):
+    for field in _LINKS:
         linked = [other for _, paper in ordered for other in getattr(paper, field)]
         values[field] = list(dict.fromkeys(linked))
     return Paper(id=paper_id, identifiers=identifiers, extra=extra, **values), origin

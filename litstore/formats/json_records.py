@@ -6,6 +6,7 @@ read like the records in it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final
@@ -24,6 +25,7 @@ OWN: Final = "jsonl"
 
 _KINDS: Final = (openalex, semanticscholar, crossref, csl)
 _LISTS: Final = ("results", "data", "recommendedPapers", "items", "matches", "papers", "records")
+_ANSWER: Final = re.compile(rb'"(?:' + "|".join(_LISTS).encode() + rb')"\s*:\s*\[')
 
 
 def read(source: Source, *, only: ModuleType | None = None) -> Iterator[Record | RecordError]:
@@ -31,14 +33,14 @@ def read(source: Source, *, only: ModuleType | None = None) -> Iterator[Record |
 
     only: the module that reads every object, where their keys must not decide.
     """
-    if json_values.is_by_line(source.head):
+    if _is_by_line(source.head):
         yield from _by_line(source, only)
         return
     for value in json_values.values(source):
         if isinstance(value, RecordError):
             yield value
         elif isinstance(value, json_values.Piece):
-            yield from _before_cut(value.raw, source.name, value.line, only)
+            yield from _within(value.raw, source.name, value.line, only)
         else:
             for found in _records(value.content, value.raw, source.name, value.line, only):
                 yield _placed(found, value.item)
@@ -46,13 +48,12 @@ def read(source: Source, *, only: ModuleType | None = None) -> Iterator[Record |
 
 def read_papers(source: Source) -> Iterator[Paper | Record | RecordError]:
     """Do the same, but give litstore's own papers as they are, without their records."""
-    if not json_values.is_by_line(source.head):
+    if not _is_by_line(source.head):
         yield from read(source)
         return
     for number, raw, content in _objects(source):
         if isinstance(content, RecordError):
-            yield from _before_cut(raw, source.name, number)
-            yield content
+            yield from _in_damaged(raw, content)
         elif "id" in content and "title" in content and _kind(content) is None:
             try:
                 yield Paper.from_record(content)
@@ -65,8 +66,7 @@ def read_papers(source: Source) -> Iterator[Paper | Record | RecordError]:
 def _by_line(source: Source, only: ModuleType | None) -> Iterator[Record | RecordError]:
     for number, raw, content in _objects(source):
         if isinstance(content, RecordError):
-            yield from _before_cut(raw, source.name, number, only)
-            yield content
+            yield from _in_damaged(raw, content, only)
         else:
             yield from _records(content, raw, source.name, number, only)
 
@@ -75,14 +75,42 @@ def _objects(source: Source) -> Iterator[tuple[int, bytes, dict[str, Any] | Reco
     chunks = source.chunks
     if not has_plain_lines(source.head):
         chunks = (text.encode("utf-8", "replace") for text in lines(source))
-    return jsonl.objects(chunks, name=source.name)
+    return jsonl.objects(chunks, name=source.name, keeps=_holds_items)
 
 
-def _before_cut(
+def _is_by_line(head: bytes) -> bool:
+    """Whether records are to be read line by line: not from an answer of any length on one line."""
+    is_answer = b"\n" not in head and _ANSWER.search(head) is not None
+    return not is_answer and json_values.is_by_line(head)
+
+
+def _holds_items(raw: bytes) -> bool:
+    return bool(json_values.items_within(raw, _LISTS))
+
+
+def _in_damaged(
+    raw: bytes, error: RecordError, only: ModuleType | None = None
+) -> Iterator[Record | RecordError]:
+    """The records of a line that is no object: answers one behind the other, or a damaged one."""
+    name, line = error.source or "", error.line or 1
+    source = Source(name, raw[:1_000], iter([raw]))
+    found: list[Record | RecordError] = []
+    for value in json_values.values(source) if raw else ():
+        if isinstance(value, RecordError):
+            found.append(RecordError(value.reason, source=name, line=line))
+        elif isinstance(value, json_values.Piece):
+            found += _within(value.raw, name, line, only)
+        else:
+            items = _records(value.content, value.raw, name, line, only)
+            found += [_placed(item, value.item) for item in items]
+    yield from found if any(isinstance(one, Record) for one in found) else [error]
+
+
+def _within(
     raw: bytes, name: str, line: int, only: ModuleType | None = None
 ) -> Iterator[Record | RecordError]:
-    """The whole records of an answer of an API that breaks off."""
-    for number, item in enumerate(json_values.items_before_cut(raw, _LISTS), start=1):
+    """The whole records of an answer of an API that is damaged."""
+    for number, item in json_values.items_within(raw, _LISTS):
         try:
             content = json_values.decode(item)
         except RecordError as error:

@@ -21,7 +21,10 @@ from litstore.formats.sources import Source, decode_head, decode_line, is_wide, 
 MAX_DOCUMENT_BYTES: Final = 64 * 1024 * 1024
 """One document that is no array is read as a whole up to this size."""
 
-BREAKS_OFF: Final = "the JSON breaks off before its end"
+BREAKS_OFF: Final = (
+    "the JSON breaks off before its end, or a bracket or quotation mark is missing; nothing behind "
+    "is read"
+)
 
 _STRING_REST: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NO_BRACKET: Final = re.compile(rb'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
@@ -47,7 +50,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The bytes of one value, not yet decoded; is_whole: whether it has its end."""
+    """The bytes of one value; is_whole: whether it has its end."""
 
     raw: bytes
     line: int
@@ -58,8 +61,7 @@ class Piece:
 def values(source: Source) -> Iterator[Value | Piece | RecordError]:
     """Yield each value that is a record or holds records, or why it cannot be read.
 
-    A document that breaks off comes as the Piece that there is of it, see `items_before_cut`, with
-    the error behind it.
+    A damaged document comes as the Piece that it is, see `items_within`, with the error behind it.
     """
     for found in _cut(source):
         if isinstance(found, RecordError) or not found.is_whole:
@@ -68,6 +70,8 @@ def values(source: Source) -> Iterator[Value | Piece | RecordError]:
         try:
             yield Value(decode(found.raw), found.raw, found.line, found.item)
         except RecordError as error:
+            if found.item is None:
+                yield found
             reason = in_list(error.reason, found.item)
             yield RecordError(reason, source=source.name, line=found.line)
 
@@ -99,39 +103,45 @@ def is_by_line(head: bytes) -> bool:
     """Whether a source that begins so has one object a line, rather than one over many lines."""
     if is_wide(head):
         head = decode_head(head).encode("utf-8", "replace")
-    first = _LINE_END.split(head.removeprefix(b"\xef\xbb\xbf").lstrip(), 1)[0].strip()
-    return not first.startswith(b"[") and first[-1:] not in (b"{", b"[", b",", b":")
+    rows = _LINE_END.split(head.removeprefix(b"\xef\xbb\xbf"), 50)
+    rows = [row for row in rows if row.strip() and not row.lstrip().startswith(b"//")]
+    first, second = [*rows, b"", b""][:2]
+    first = first.strip()
+    is_indented = not first.endswith(b"}") and second[:1] in (b" ", b"\t")
+    return not (first.startswith(b"[") or first[-1:] in (b"{", b"[", b",", b":") or is_indented)
 
 
-def items_before_cut(raw: bytes, lists: Container[str]) -> list[bytes]:
-    """Return the whole items of the list in which a document breaks off, each as received.
+def items_within(raw: bytes, lists: Container[str]) -> list[tuple[int, bytes]]:
+    """Return the whole items of the list of records in a damaged document, each with its number.
 
-    lists: names of the lists that hold records. Of a document that breaks off elsewhere nothing
-    is returned: what is whole in it is part of a record and no record.
+    lists: names of the lists that hold records. Such a list stands in the document itself or in one
+    object within; what else is whole in a document is part of a record and no record.
     """
-    for depth, (name, at) in enumerate(_unclosed(raw)):
-        if raw[at : at + 1] == b"[":
-            if depth not in (1, 2) or name.decode("utf-8", "replace") not in lists:
-                break
-            found = _Cutter("").feed(raw[at:])
-            return [piece.raw for piece in found if isinstance(piece, Piece)]
-    return []
+    at = _list_within(raw, lists)
+    found: list[tuple[int, bytes]] = []
+    for piece in _Cutter("").feed(raw[at:]) if at else ():
+        if not isinstance(piece, Piece) or piece.item != len(found) + 1:
+            break
+        found.append((piece.item, piece.raw))
+    return found
 
 
-def _unclosed(raw: bytes) -> list[tuple[bytes, int]]:
-    """The brackets that are open at the end: the string before each, and where it stands."""
-    opened: list[tuple[bytes, int]] = []
-    text = b""
+def _list_within(raw: bytes, lists: Container[str]) -> int:
+    """Where the first list of records begins; 0 if there is none."""
+    depth, text = 0, b""
     for token in _TOKEN.finditer(raw):
         if token[1] is not None:
             text = token[1]
         elif token[0] == b'"':
             break
         elif token[0] in b"{[":
-            opened.append((text, token.start()))
-        elif opened:
-            opened.pop()
-    return opened
+            is_named = token[0] == b"[" and depth in (1, 2)
+            if is_named and text.decode("utf-8", "replace") in lists:
+                return token.start()
+            depth += 1
+        else:
+            depth -= 1
+    return 0
 
 
 def _cut(source: Source) -> Iterator[Piece | RecordError]:

@@ -148,14 +148,15 @@ def read(
 
 
 def objects(
-    chunks: Iterator[bytes], *, name: str
+    chunks: Iterator[bytes], *, name: str, keeps: Callable[[bytes], bool] | None = None
 ) -> Iterator[tuple[int, bytes, dict[str, Any] | RecordError]]:
     """Yield line number, line and decoded object, or its error, of each line that is not blank.
 
-    chunks: unpacked bytes, without gzip. The line is empty where it was too long to be kept.
+    chunks: unpacked bytes, without gzip. The line is empty where it was too long to be kept. keeps:
+    whether a line that breaks off with the stream is of use, though it is no object.
     """
     marked = chain([_head(chunks).removeprefix(_UTF8_BOM)], chunks)
-    for number, line in enumerate(_lines(marked), start=1):
+    for number, line in enumerate(_lines(marked, keeps), start=1):
         if line is None:
             yield number, b"", RecordError(_TOO_LONG, source=name, line=number)
         elif line and not line.isspace():
@@ -223,10 +224,13 @@ class _Line:
         return line
 
 
-def _lines(chunks: Iterator[bytes]) -> Iterator[bytes | None]:
+def _lines(
+    chunks: Iterator[bytes], keeps: Callable[[bytes], bool] | None = None
+) -> Iterator[bytes | None]:
     """Yield each line without its end, None for one that is too long.
 
-    Where the stream breaks off within a line, the line is lost unless it is a whole object.
+    Where the stream breaks off within a line, the line is lost unless it is a whole object, or
+    `keeps` finds something in it.
     """
     line = _Line()
     try:
@@ -238,7 +242,7 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes | None]:
                 line.add(piece)
     except RecordError:
         last = line.take()
-        if last and _is_object(last):
+        if last and (_is_object(last) or (keeps is not None and keeps(last))):
             yield last
         raise
     last = line.take()

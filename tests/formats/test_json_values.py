@@ -1,5 +1,6 @@
 """Where JSON values begin and end: in lists, in rows, in answers of APIs, whole and cut off."""
 
+import gzip
 import itertools
 import json
 from collections.abc import Iterator
@@ -140,6 +141,46 @@ def test_an_answer_that_breaks_off_gives_its_whole_records(
         titles, errors = records(tmp_path, text[:end])
         assert titles == ["A", "B"]
         assert len(errors) == 1
+    packed = gzip.compress(text.encode() + b" " * 9, mtime=0)
+    (tmp_path / "f.json.gz").write_bytes(packed[:-9])
+    found = list(read_records(str(tmp_path / "f.json.gz")))
+    assert [one.paper.title for one in found if isinstance(one, Record)][:2] == ["A", "B"]
+    assert any("gzip" in one.reason for one in found if isinstance(one, RecordError))
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_damage_costs_an_answer_one_record_at_most(tmp_path: Path, indent: int | None) -> None:
+    """Its end that is missing, what stands behind it, a bad escape, a comment."""
+    text = json.dumps({"meta": {"count": 3}, "results": OPEN_ALEX}, indent=indent)
+    for damaged in (
+        text[:-1],
+        text[:-2],
+        text + "}",
+        text + "\0\0",
+        text.replace("{", "{ /* x */", 1),
+    ):
+        titles, errors = records(tmp_path, damaged)
+        assert titles == ["A", "B", "C"], damaged[-20:]
+        assert len(errors) == 1 - damaged.endswith("\0")
+    titles, errors = records(tmp_path, text.replace('"B"', '"\\q"'))
+    assert titles == ["A", "C"]
+    assert [error.reason[-20:] for error in errors if "item" in error.reason] == [
+        "(item 2 of the list)"
+    ]
+
+
+def test_answers_one_behind_the_other(tmp_path: Path) -> None:
+    """As they are when somebody appends each to one file."""
+    one = json.dumps({"results": OPEN_ALEX})
+    assert records(tmp_path, f"{one}{one}")[0] == ["A", "B", "C"] * 2
+    assert records(tmp_path, f"{one}{one}\n{one}\n") == (["A", "B", "C"] * 3, [])
+
+
+def test_a_long_answer_on_one_line(tmp_path: Path) -> None:
+    """Longer than a line may be."""
+    items = [{**CROSSREF[0], "DOI": f"10.1000/{n}", "abstract": "x" * 9_000} for n in range(2_000)]
+    titles, errors = records(tmp_path, json.dumps({"status": "ok", "message": {"items": items}}))
+    assert (len(titles), errors) == (2_000, [])
 
 
 def test_a_record_that_breaks_off_gives_no_parts_of_itself(tmp_path: Path) -> None:
