@@ -173,11 +173,12 @@ def insert_quickly(
     configuration and generation stand in their tables. settings: as text, as they were.
     """
     sql, picked = _QUICK[entry.session is not None, entry.filters is not None]
+    cursor = raw.cursor()
     try:
-        written = raw.execute(sql, (*picked(structs.astuple(entry)), settings))
+        cursor.execute(sql, (*picked(structs.astuple(entry)), settings))
         if hits:
-            raw.execute(PUT_LIST_SQL, (written.lastrowid, packed(hits)))
-        raw.execute("COMMIT")
+            cursor.execute(PUT_LIST_SQL, (cursor.lastrowid, packed(hits)))
+        cursor.execute("COMMIT")
     except sqlite3.Error:
         # Whatever it is: done with all care it succeeds, or fails with what can be told.
         if raw.in_transaction:
