@@ -179,8 +179,9 @@ def insert_quickly(
         if hits:
             cursor.execute(PUT_LIST_SQL, (cursor.lastrowid, packed(hits)))
         cursor.execute("COMMIT")
-    except sqlite3.Error:
-        # Whatever it is: done with all care it succeeds, or fails with what can be told.
+    except (sqlite3.Error, ArithmeticError, TypeError, ValueError):
+        # Whatever it is, text that is none included: done with all care it succeeds, or fails with
+        # what can be told.
         if raw.in_transaction:
             raw.execute("ROLLBACK")
         return False

@@ -224,3 +224,25 @@ def test_a_store_in_memory_is_logged_by_routine_too(quick):
             search(store)
         assert quick == [True, True]
         assert overlaps(store) == [None, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("broken", ["session", "client", "papers"])
+def test_what_cannot_be_stored_fails_no_search_and_leaves_nothing(path, quick, monkeypatch, broken):
+    """Also where the row was written already, and only its list of papers cannot be."""
+    with litstore.open(path) as store:
+        search(store)
+        if broken == "papers":
+            monkeypatch.setattr(
+                "litstore.querylog.rows.packed", lambda hits: "\ud800" if hits else ""
+            )
+        named = {broken: "\ud800"} if broken != "papers" else {}
+        result = RetrievalClient(store, **named).search("sparse")
+        assert result.ranked
+        assert result.query_id is None
+        assert store.query_log.dropped == 1
+        assert quick == [False]
+        monkeypatch.undo()
+        assert rows(store, "SELECT count(*) FROM query_log") == [(1,)]
+        search(store)
+        assert rows(store, "SELECT count(*) FROM query_log") == [(2,)]
+        assert store.query_log.n_dropped() == 1
