@@ -157,11 +157,18 @@ class Paper:
         """Width, height and depth below the baseline of a line of text, in pixels."""
         known = self._extents.get((text, size, weight))
         if known is None:
-            # The letters of an SVG are outlines: measured so large that pixels do not matter.
-            scale = 1.0 if self._form == "png" else OUTLINES
-            font = _pixel_font(size * scale, weight)
-            _, above, _, below = font.getbbox(text, anchor="ls")
-            known = font.getlength(text) / scale, (below - above) / scale, below / scale
+            if self._form == "png" or text.isascii():
+                # The letters of an SVG are outlines: measured so large that pixels do not matter.
+                scale = 1.0 if self._form == "png" else OUTLINES
+                font = _pixel_font(size * scale, weight)
+                _, above, _, below = font.getbbox(text, anchor="ls")
+                known = font.getlength(text) / scale, (below - above) / scale, below / scale
+            else:
+                # For what the font lacks it takes others.
+                font = _font(size, weight)
+                found = self._renderer.get_text_width_height_descent(text, font, False)
+                wide, high, depth = (float(value) / self._scale for value in found)
+                known = wide, high, depth
             self._extents[text, size, weight] = known
         return known
 

@@ -13,7 +13,7 @@ import litstore
 from litstore import Paper, RetrievalClient, RetrievalConfig, SearchFilters, clock
 from litstore.apps.cli import run
 from litstore.errors import ConfigError
-from litstore.querylog import plots, quality
+from litstore.querylog import drawing, plots, quality
 from litstore.querylog.series import CorpusEvent, Series
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -291,7 +291,36 @@ def test_lines_break_where_the_corpus_changes(store):
     assert len(plots._line(series.points, pairs, shares, second, 0, box, 1.0)[0]) == 31
 
 
+@pytest.mark.parametrize("size", [7.5, 8.5, 13])
+@pytest.mark.parametrize("weight", ["normal", "bold"])
+def test_the_letters_of_an_svg_are_as_wide_as_measured(size, weight):
+    """They are measured by Pillow, and drawn as matplotlib has them: to a fifth of a pixel."""
+    with plots._matplotlib():
+        paper = plots.Paper(400, 120, plots._INK["light"], "svg")
+        for text in (
+            "Whole search, ms",
+            "AVATAR To 0.25",
+            "Gr\u00f6\u00dfe \u2013 \u00c4",
+            "\u5b57",
+            "lp",
+        ):
+            font = drawing._font(size, weight)
+            found = paper._renderer.get_text_width_height_descent(text, font, False)
+            wide, high, depth = (value / 0.72 for value in found)
+            assert paper._extent(text, size, weight) == pytest.approx((wide, high, depth), abs=0.2)
+
+
 # The command
+
+
+def test_the_command_leaves_matplotlib_as_it_is(path, tmp_path):
+    """It skips the help of matplotlib's classes only while it imports them."""
+    from matplotlib import artist
+
+    before = artist.kwdoc
+    assert run(["plot", "--db", path, "--out", str(tmp_path / "plot.png")]) == 0
+    assert artist.kwdoc is before
+    assert "alpha" in artist.kwdoc(artist.Artist)
 
 
 def test_the_command_writes_the_picture_and_prints_its_path(path, tmp_path, capsys):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -80,7 +82,8 @@ def plot(
             by or ("search" if query else "day"), exact=exact, configs=configs, query=query,
             since=moment(since, "--since"), until=moment(until, "--until"),
         )  # fmt: skip
-    plots.save(found, out, title=title, theme=theme)
+    with _no_help_texts():
+        plots.save(found, out, title=title, theme=theme)
     rows = _compared(found, configs) if configs else []
     if as_json:
         envelope(
@@ -97,6 +100,28 @@ def plot(
             right=f"{configs[0][:8]} {configs[1][:8]} difference",
         )
     return OK
+
+
+@contextmanager
+def _no_help_texts() -> Iterator[None]:
+    """Inside the block matplotlib, where it is imported, does not write the help of its classes.
+
+    That takes as long as drawing the picture, and nobody asks a command for it; who plots from
+    Python has it.
+    """
+    try:
+        from matplotlib import artist
+    except ImportError:
+        # Said where the picture is drawn.
+        yield
+        return
+    module: Any = artist
+    written = module.kwdoc
+    module.kwdoc = lambda _: ""
+    try:
+        yield
+    finally:
+        module.kwdoc = written
 
 
 def _compared(found: Series, configs: list[str]) -> list[dict[str, Any]]:
