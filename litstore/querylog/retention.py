@@ -38,9 +38,6 @@ FOREVER: Final = "forever"
 
 SETTINGS_SQL: Final = "SELECT name, value FROM settings"
 
-AS_TEXT: Final = "(SELECT group_concat(quote(name) || quote(value)) FROM settings)"
-"""All settings in one text, to tell whether they are still the same; NULL where there are none."""
-
 AS_TEXT_SQL: Final = "SELECT coalesce(group_concat(name || '=' || value), '') FROM settings"
 """All of them as one text, to tell whether they are still the same."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from operator import itemgetter
 from typing import Any, Final
 
@@ -70,10 +71,7 @@ _OVERLAP_AT: Final = QUERY_COLUMNS.index("rank_overlap")
 
 
 class WholeEntry(msgspec.Struct, frozen=True, gc=False):
-    """What is logged of one search: one line of the file beside the store, where it must wait.
-
-    Each search makes one, and a Struct is made in a fraction of the time that a dataclass takes.
-    """
+    """What is logged of one search: one line of the file beside the store, where it must wait."""
 
     query: LoggedQuery
     hits: Sequence[LoggedHit]
@@ -183,6 +181,7 @@ def insert_quickly(
         # Whatever it is, text that is none included: done with all care it succeeds, or fails with
         # what can be told.
         if raw.in_transaction:
-            raw.execute("ROLLBACK")
+            with suppress(sqlite3.Error):
+                raw.execute("ROLLBACK")
         return False
     return True
