@@ -304,11 +304,17 @@ def _further(get: _Fields) -> dict[str, Any]:
         name: Date.read(get.text(*fields).partition("/")[0])
         for name, fields in (
             ("accessed", ("urldate",)), ("original-date", ("origdate", "origyear")),
+            ("event-date", ("eventdate",)),
         )
     }  # fmt: skip
     return variables.further({
         "version": get.text("version"),
         "number-of-pages": get.text("pagetotal"),
+        "number-of-volumes": get.text("volumes"),
+        "original-title": get.text("origtitle"),
+        "original-publisher": get.text("origpublisher"),
+        "event-place": get.text("venue") if get.raw("eventtitle") else "",
+        "annote": " ".join(markup.paragraphs(_parbreaks(get.raw("annotation", "annote"))).split()),
         "title-short": get.text("shorttitle"),
         "translator": [name.as_csl() for name in _names(get, Draft(), "translator")],
         **{name: variables.of_date(date) for name, date in dates.items() if date},

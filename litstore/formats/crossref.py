@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from litstore.errors import RecordError
-from litstore.formats import markup, variables
+from litstore.formats import csl, markup, variables
 from litstore.formats.dates import Date
 from litstore.formats.names import Name
 from litstore.formats.record import (
@@ -50,7 +50,9 @@ def is_record(item: Mapping[str, Any]) -> bool:
 def record(item: Mapping[str, Any], raw: str, line: int) -> Record:
     """Return the record of one work; RecordError if it has nothing to know a work by."""
     draft = Draft()
-    draft.type = TYPES.get(as_text(item.get("type")), "document")
+    kind = as_text(item.get("type"))
+    # Of doi.org in the form of CSL, whose types it then has.
+    draft.type = TYPES.get(kind) or (kind if kind in csl.TYPES else "document")
     if as_text(item.get("subtype")) == "preprint":
         draft.put("genre", "Preprint")
     draft.title = _title(item)

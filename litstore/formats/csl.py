@@ -63,7 +63,8 @@ def is_record(item: Mapping[str, Any]) -> bool:
         return True
     if any(map(_is_person, as_list(item.get("author")))):
         return True
-    if item.keys() & _OWN_FIELDS or not item.keys() & _CSL_FIELDS:
+    known = _CSL_FIELDS | variables.NAMES | variables.DATES
+    if item.keys() & _OWN_FIELDS or not item.keys() & known:
         return False
     return item.get("type") in TYPES or not item.keys() & _SHARED_FIELDS
 
@@ -92,8 +93,9 @@ def record(item: Mapping[str, Any], raw: str, line: int) -> Record:
     draft.url = as_text(item.get("URL"))
     for scheme, key in (("doi", "DOI"), ("pmid", "PMID"), ("pmcid", "PMCID")):
         draft.identify(scheme, as_text(item.get(key)))
-    for isbn in re.split(r"[\s,;]+(?=[0-9])", as_text(item.get("ISBN"))):
-        draft.identify("isbn", isbn)
+    for text in map(as_text, as_list(item.get("ISBN"))):
+        for isbn in re.split(r"[\s,;]+(?=[0-9])", text):
+            draft.identify("isbn", isbn)
     draft.put("note", markup.plain(_note(item, draft)))
     for text in (draft.url, as_text(item.get("number")) if kind == "article" else ""):
         found = detect(text)
@@ -131,7 +133,8 @@ def _details(item: Mapping[str, Any], draft: Draft) -> None:
         del other["number"]
     draft.put("csl", other)
     draft.put("pages", page_range(as_text(item.get("page"))))
-    draft.put("issn", text_list(re.split(r"[,;]", as_text(item.get("ISSN")))))
+    issns = ",".join(map(as_text, as_list(item.get("ISSN"))))
+    draft.put("issn", text_list(re.split(r"[,;]", issns)))
     words = item.get("keyword")
     if isinstance(words, str):
         words = re.split(r";" if ";" in words else r",", words)

@@ -66,9 +66,12 @@ class Date:
     def read(cls, text: str) -> Date | None:
         """Return the date in a text: 2019-05-03, 2019/05/03/, 2019 May 3, May 2019, 3.5.2019.
 
-        Of a range its beginning; a season gives the year. None without a year of four digits.
+        Of a range its beginning; a season gives the year. None without a year of four digits, and
+        for one before the year 1.
         """
         text = text.strip()[:200]
+        if re.match(r"[-−][0-9]{4}", text):
+            return None
         if found := _NUMERIC.match(text):
             date = cls.of(*found.group("year", "month", "day"))
             if date is not None and date.month is not None:

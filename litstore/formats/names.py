@@ -17,9 +17,12 @@ _GROUP: Final = re.compile(
     r"\b(?:group|consorti(?:um|a)|collaborat(?:ion|ors|ive)|committee|society|association"
     r"|organi[sz]ation|network|investigators?|university|institutes?|team|initiative|council"
     r"|foundation|agency|department|ministry|federation|program(?:me)?|project|alliance"
-    r"|commission|task force|gmbh|authority|academy)\b",
+    r"|commission|task force|gmbh|authority|academy|cent(?:er|re)s?|bureau|corporation"
+    r"|developers|laborator(?:y|ies))\b",
     re.IGNORECASE,
 )
+_JOINED: Final = re.compile(r"\S (?:and|for) \S")
+"""Several things in one name: no person has that, who stands alone."""
 _INITIALS: Final = re.compile(r"(?:[A-Z]\.?-?){1,3}")
 _SPACE: Final = re.compile(r"\s+")
 
@@ -97,14 +100,23 @@ class Name:
     def from_inverted(cls, text: str) -> Name | None:
         """Read "Family, Given, Suffix"; a name without a comma is read as `from_display` does.
 
-        A group ("Department of Health, Canberra") that has a comma stays whole.
+        A group ("Department of Health, Canberra") that has a comma stays whole, and so does a name
+        of several words with nothing but a comma behind it, as EndNote has groups.
         """
-        text = one_line(text).rstrip(",;")
+        text = one_line(text)
+        is_whole = text.count(",") == 1 and text.endswith(",") and " " in text
+        text = text.rstrip(",;")
         if not text:
             return None
+        if is_whole:
+            return cls(literal=text)
         parts = [part.strip() for part in text.split(",")]
         if len(parts) == 1 or (" " in parts[0] and is_group(parts[0])):
             return cls.from_display(text)
+        return cls._of_parts(text, parts)
+
+    @classmethod
+    def _of_parts(cls, text: str, parts: list[str]) -> Name:
         family, given, suffix = parts[0], parts[1], ", ".join(parts[2:])
         if not family:
             return cls.from_display(given)
@@ -136,7 +148,7 @@ class Name:
         """
         text = one_line(text)
         words = text.split(" ")
-        if len(words) == 1 or "," in text or is_group(text):
+        if len(words) == 1 or "," in text or is_group(text) or _JOINED.search(text):
             return cls(literal=text)
         suffix = ""
         if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) and words[-1].lower() != "v":

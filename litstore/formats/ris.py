@@ -43,7 +43,7 @@ _TAG: Final = re.compile(r"[ \t]*([A-Z][A-Z0-9])(?: {2}| |\t)-(?:[ \t](.*)|)\Z")
 _LOOSE_TY: Final = re.compile(r"[ \t]*(TY)[ \t]*-[ \t]*([A-Za-z]+)[ \t]*\Z")
 _START: Final = re.compile(r"^[ \t]*TY[ \t]{0,2}-[ \t]*[A-Za-z]", re.MULTILINE)
 _NOISE: Final = re.compile(r"\s*(?:[0-9]+\.|Record #.*|Provider: .*|Content: .*|Database: .*)?\s*")
-_SEEN: Final = re.compile(r"([0-9]{4})[/-]([0-9]{1,2})[/-]([0-9]{1,2})(?![0-9])/?(?!.*[0-9]{4})")
+_SEEN: Final = re.compile(r"([0-9]{4})(?:[/-]([0-9]{1,2}))?(?:[/-]([0-9]{1,2}))?/*\Z")
 """The day in Y2 on which the address was seen; days of a conference are two, or words."""
 
 _TITLED_BY: Final = ("T1", "TI", "CT", "BT")
@@ -247,13 +247,21 @@ def _details(block: Block, draft: Draft) -> None:
     keywords = tagged.split_list(block.all("KW"), "\n")
     draft.put("keywords", text_list(markup.plain(word) for word in keywords))
     draft.url = next(iter(_links(block)), "")
-    if draft.url and (seen := _SEEN.match(block.first("Y2"))):
-        accessed = Date.of(*seen.groups())
-        draft.put("csl", {"accessed": variables.of_date(accessed)} if accessed else None)
+    draft.put("csl", variables.further(_further(block, draft)))
     draft.put("citation_key", block.first("LB") or _key(block.first("ID")))
     draft.put_note(markup.paragraphs(text) for text in block.all("N1"))
     if re.match(r"(?:\[?retracted\]?|withdrawn)\b[\s:.\-]", draft.title, re.IGNORECASE):
         draft.extra["retracted"] = True
+
+
+def _further(block: Block, draft: Draft) -> dict[str, object]:
+    """What only CSL has a name for: translators, as Zotero writes them, and the day of a visit."""
+    found: dict[str, object] = {}
+    if draft.type in ("book", "chapter"):
+        found["translator"] = [name.as_csl() for name in _names(block, "A4", "TA")]
+    if draft.url and (seen := _SEEN.match(block.first("Y2"))) and (day := Date.of(*seen.groups())):
+        found["accessed"] = variables.of_date(day)
+    return found
 
 
 def _links(block: Block) -> list[str]:

@@ -6,6 +6,7 @@ they came from. Source: appendix IV of the CSL 1.0.2 specification.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -33,14 +34,16 @@ NAMES: Final = words(
     series-creator translator
     """
 )
-DATES: Final = words("accessed available-date event-date original-date submitted")
+DATES: Final = words("accessed available-date event-date issued original-date submitted")
+_CIRCUMSTANCES: Final = ("circa", "season")
 
 
 def further(item: Mapping[str, Any], *, has_markup: bool = False) -> dict[str, Any]:
     """Return those variables of a CSL item, or of what was kept of one, that are none of ours.
 
-    Texts are on one line, names in parts, of a date the first; what is of another form is left
-    out. has_markup: the texts are as people write CSL, with tags.
+    Texts are on one line, names in parts, dates with their ends, season and whether they are about
+    right; what is of another form is left out. Of the date of issue only one of which a year, month
+    and day is not all. has_markup: the texts are as people write CSL, with tags.
     """
     found: dict[str, Any] = {}
     for name in sorted(key for key in item if isinstance(key, str)):
@@ -50,8 +53,10 @@ def further(item: Mapping[str, Any], *, has_markup: bool = False) -> dict[str, A
             value = line(markup.plain(text) if has_markup else text)
         elif name in NAMES:
             value = [each.as_csl() for each in names(item[name])]
-        elif name in DATES and (date := date_of(item[name])):
-            value = of_date(date)
+        elif name in DATES:
+            value = _date(item[name])
+            if name == "issued" and (date := date_of(value)) and value == of_date(date):
+                value = None  # nothing but what the paper's own date says
         if value:
             found[name] = value
     return found
@@ -71,8 +76,39 @@ def names(value: object) -> list[Name]:
     return found
 
 
+def _date(value: object) -> dict[str, Any] | None:
+    """A date in the form of CSL; a text in words, or with a year before the first, is kept."""
+    given = as_mapping(value)
+    parts = [_numbers(each) for each in as_list(given.get("date-parts"))[:2]]
+    told = as_text(given.get("raw")) or as_text(given.get("literal")) or as_text(value)
+    if any(parts):
+        found: dict[str, Any] = {"date-parts": [each for each in parts if each]}
+    elif date := date_of({"raw": told}):
+        found = of_date(date)
+    elif told := line(told):
+        return {"literal": told}
+    else:
+        return None
+    return found | {
+        name: said for name in _CIRCUMSTANCES
+        if isinstance(said := given.get(name), bool | int | str) and said
+    }  # fmt: skip
+
+
+def _numbers(parts: object) -> list[int]:
+    found = []
+    for part in as_list(parts)[:3]:
+        text = as_text(part)
+        if not re.fullmatch(r"-?[0-9]{1,4}", text):
+            break
+        found.append(int(text))
+    return found
+
+
 def date_of(value: object) -> Date | None:
     """Return the first date of a CSL date: parts, or a text to be read."""
+    if isinstance(value, str):
+        return Date.read(value)
     value = as_mapping(value)
     parts = as_list(value.get("date-parts"))
     first = as_list(parts[0]) if parts else []

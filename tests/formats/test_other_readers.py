@@ -162,9 +162,12 @@ def of_citeproc(text: str) -> list[Fields]:
             )
         ]
         texts = {key: str(reference.get(key, "")) for key in ("volume", "page", "DOI")}
+        issued = reference.get("issued", {})
+        # Of a range its beginning; a date in words, or before the year 1, is no year of ours.
+        year = issued.get("begin", issued).get("year", 0)
         found.append({
             "title": compact(str(reference.get("title", ""))), "authors": names,
-            "year": str(reference["issued"].year) if "issued" in reference else "",
+            "year": str(year) if year > 0 else "",
             "doi": texts["DOI"], "volume": texts["volume"], "pages": texts["page"],
             "venue": compact(str(reference.get("container_title", ""))),
         })  # fmt: skip

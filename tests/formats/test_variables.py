@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from litstore import Paper
+from litstore.formats.names import Name
 from litstore.formats.variables import further
 from litstore.formats.write.entry import Entry
 from litstore.formats.write.formats import WRITERS
@@ -58,8 +59,8 @@ def test_a_number_is_said_once() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "names"),
-    [("bibtex", ("accessed", "number-of-pages", "version", "translator")),
-     ("biblatex", ("accessed", "number-of-pages", "version", "translator")),
+    [("bibtex", ("accessed", "number-of-pages", "original-date", "version", "translator")),
+     ("biblatex", ("accessed", "number-of-pages", "original-date", "version", "translator")),
      ("ris", ("accessed",))],
 )  # fmt: skip
 def test_other_formats_carry_some(paper: Paper, kind: str, names: tuple[str, ...]) -> None:
@@ -79,7 +80,7 @@ def test_the_days_of_a_conference_are_no_visit() -> None:
 
 def test_what_fields_cannot_hold_is_left_out() -> None:
     """They may come from anywhere."""
-    for kept in ("text", ["list"], {"accessed": "2020"}, {"accessed": {"date-parts": [[99999]]}},
+    for kept in ("text", ["list"], {"accessed": [2020]}, {"accessed": {"date-parts": [[99999]]}},
                  {"translator": [7, {"family": 3}]}, {"version": {"a": 1}},
                  {"title": "Other"}):  # fmt: skip
         entry = Entry(Paper("p1", "Herring", extra={"csl": kept}), "key")
@@ -151,3 +152,74 @@ def test_references_for_people_print_them(
     (paper,) = read(json.dumps([{**BOOK, **further}]))
     assert apa in written("apa", paper)
     assert vancouver in written("vancouver", paper)
+
+
+@pytest.mark.parametrize(
+    ("issued", "year", "kept"),
+    [
+        ("2019", 2019, None), ("1845-02-03", 1845, None), ({"raw": "2019-05"}, 2019, None),
+        ({"date-parts": [["2019", "5"]]}, 2019, None),
+        ({"literal": "in press"}, None, {"literal": "in press"}),
+        ({"date-parts": [[-380]]}, None, {"date-parts": [[-380]]}), ({"raw": "-0380"}, None, {"literal": "-0380"}),
+        ({"date-parts": [[2019]], "season": 2}, 2019, {"date-parts": [[2019]], "season": 2}),
+        ({"date-parts": [[2019, 5], [2020, 1]], "circa": True}, 2019, {"date-parts": [[2019, 5], [2020, 1]], "circa": True}),
+    ],
+)  # fmt: skip
+def test_dates_that_are_more_than_a_day(issued: Any, year: int | None, kept: Any) -> None:
+    """Texts are read; a season, an end, a doubt and what is no date of ours come back as they were."""
+    (paper,) = read(json.dumps([{**BOOK, "issued": issued}]))
+    assert paper.year == year
+    assert paper.extra.get("csl", {}).get("issued") == kept
+    (item,) = json.loads(written("csl", paper))
+    (again,) = read(json.dumps([item]))
+    assert (again.year, again.extra.get("csl")) == (paper.year, paper.extra.get("csl"))
+    assert kept is None or item["issued"] == kept
+
+
+def test_no_year_before_the_first_becomes_one_after_it() -> None:
+    """Plato wrote in 380 before Christ."""
+    (paper,) = read("@book{a, title={Republic}, author={Plato}, date={1992}, origdate={-0380}}")
+    assert "csl" not in paper.extra
+    (paper,) = read(json.dumps([{**BOOK, "original-date": {"raw": "-0380"}}]))
+    assert "380)" not in written("apa", paper)
+
+
+GROUPS = ["Centers for Disease Control and Prevention", "NumPy Developers", "Deep Sea People"]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_comes_back_from_ris_whole(group: str) -> None:
+    """Whatever words its name has."""
+    paper = Paper(
+        "p1", "Herring", year=2019, authors=[group], extra={"names": [{"literal": group}]}
+    )
+    (again,) = read(written("ris", paper))
+    assert again.authors == [group]
+    assert Entry(again, "k").names == [Name(literal=group)]
+
+
+def test_groups_of_other_programs_stay_whole() -> None:
+    """Without a comma at their end, as far as a word tells."""
+    for group in GROUPS[:2]:
+        (paper,) = read(f"TY  - RPRT\nTI  - Herring\nAU  - {group}\nPY  - 2020\nER  - \n")
+        assert Entry(paper, "k").names == [Name(literal=group)]
+
+
+def test_what_doi_org_answers_has_the_types_of_csl() -> None:
+    """Though it is Crossref's otherwise."""
+    item = {"DOI": "10.1000/x", "title": "Herring", "type": "article-journal", "container-title": "Fish",
+            "is-referenced-by-count": 3, "ISSN": ["1234-5679"], "issued": {"date-parts": [[2019]]}}  # fmt: skip
+    (paper,) = read(json.dumps(item))
+    assert (paper.source, paper.type, paper.venue) == ("crossref", "article-journal", "Fish")
+
+
+def test_lists_of_numbers_in_csl() -> None:
+    """Where others have one text."""
+    (paper,) = read(json.dumps([{**BOOK, "ISSN": ["1234-5679"], "ISBN": ["9780306406157"]}]))
+    assert (paper.extra["issn"], paper.identifiers) == (["1234-5679"], {"isbn": "9780306406157"})
+
+
+def test_an_item_with_a_translator_is_csl() -> None:
+    """Though it has no author and no date."""
+    (paper,) = read(json.dumps([{"id": "t", "type": "book", "title": "Tea", "translator": ANA}]))
+    assert (paper.source, "translator" in paper.extra["csl"]) == ("csl", True)

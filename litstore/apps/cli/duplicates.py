@@ -50,7 +50,9 @@ def list_(possible: bool, db: str | None, as_json: bool) -> int:
         return OK
     if as_json:
         envelope(
-            "duplicates", [_as_dict(each) for each in merged], versions=list(map(asdict, linked))
+            "duplicates list",
+            [_as_dict(each) for each in merged],
+            versions=list(map(asdict, linked)),
         )
         return OK
     table(("id", "record", "from", "title"),

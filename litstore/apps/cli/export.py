@@ -81,6 +81,7 @@ def export(
     _require("filters restrict what --query finds; give --query", filters is None or query)
     _require("--new-only needs --saved NAME", not new_only or saved)
     _require("--locale and --html go with --style", style or not (locale or as_html))
+    output = None if output == "-" else output
     _require("--json prints to stdout; leave --output away", not (as_json and output))
     references = None if style is None else read_style(style, locale=locale, as_html=as_html)
     with litstore.open(db, create=False) as store:
@@ -147,10 +148,13 @@ class _Counted(Generic[T]):
 
 
 def _rows(kind: str, entries: Iterable[Entry]) -> list[dict[str, str]]:
-    return [
-        {"id": entry.paper.id, "key": entry.key, "text": "".join(WRITERS[kind]([entry]))}
-        for entry in entries
-    ]
+    found = []
+    for n, entry in enumerate(entries, 1):
+        text = "".join(WRITERS[kind]([entry]))
+        if kind == "vancouver":
+            text = f"{n}{text.removeprefix('1')}"
+        found.append({"id": entry.paper.id, "key": entry.key, "text": text})
+    return found
 
 
 def _styled_rows(style: Style, entries: Iterable[Entry]) -> list[dict[str, str]]:

@@ -71,15 +71,18 @@ def _address(entry: Entry) -> str:
     address, seen = link(entry), entry.accessed
     if not address or seen is None or entry.date or entry.identifier("doi") or entry.arxiv_alone:
         return address
-    day = f" {seen.day}" if seen.day else ""
-    when = f"{MONTHS[seen.month - 1].capitalize()}{day}, {seen.year}" if seen.month else seen.year
+    month = MONTHS[seen.month - 1].capitalize() if seen.month else ""
+    day = f"{month} {seen.day}," if seen.day else month
+    when = f"{day} {seen.year}".strip()
     return f"Retrieved {when}, from {address}"
 
 
 def _original(entry: Entry) -> str:
-    """When a work first came out that is read in a later edition or in a translation."""
-    first = variables.date_of(entry.further.get("original-date"))
-    return f"(Original work published {first.year})" if first else ""
+    """When, and as what, a work first came out that is read in a later edition or translation."""
+    first, name = variables.date_of(entry.further.get("original-date")), entry.further
+    told = [str(first.year)] if first else []
+    told += [f"as {name['original-title']}"] if "original-title" in name else []
+    return f"(Original work published {' '.join(told)})" if told else ""
 
 
 def _date(entry: Entry) -> str:

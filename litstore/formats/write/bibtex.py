@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from litstore.formats import variables
 from litstore.formats.dates import MONTHS
 from litstore.formats.latex import escape
 from litstore.formats.names import Name, is_group
@@ -74,6 +75,9 @@ def _entry(entry: Entry, *, biblatex: bool) -> str:
         ("version", escape(entry.further.get("version", ""))),
         ("pagetotal", escape(entry.further.get("number-of-pages", ""))),
         ("translator", _names(entry.translators)),
+        ("shorttitle", title(entry.further.get("title-short", ""))),
+        ("origdate", str(variables.date_of(entry.further.get("original-date")) or "")),
+        ("annotation", escape(entry.further.get("annote", ""))),
         ("language", escape(entry.text("language"))),
         ("keywords", escape("; ".join(entry.texts("keywords")))),
         ("note", "\n\n".join(map(escape, entry.notes))),

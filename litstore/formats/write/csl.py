@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from litstore.formats.csl import NUMBERED, TYPES
-from litstore.formats.variables import of_date
+from litstore.formats.variables import date_of, of_date
 from litstore.formats.write.entry import Entry
 
 
@@ -64,4 +64,7 @@ def item(entry: Entry) -> dict[str, Any]:
     if paper.type in NUMBERED:
         found["number"] = found.pop("issue")
     given = {key: value for key, value in found.items() if value not in (None, "", [])}
-    return {**entry.further, **given}
+    further = entry.further
+    if date_of(further.get("issued")) == date and "issued" in further:
+        given.pop("issued", None)  # the same, and more of it
+    return {**further, **given}

@@ -472,6 +472,8 @@ def reference(item: Mapping[str, Any]) -> Reference:
     for name, value in item.items():
         if isinstance(value, list):
             fields[name] = [Person(**parts) for parts in value]
+        elif isinstance(value, Mapping) and "date-parts" not in value:
+            continue  # a date in words, of which styles know nothing
         elif isinstance(value, Mapping):
             parts = dict(zip(("year", "month", "day"), value["date-parts"][0], strict=False))
             fields[name] = Moment(**parts)

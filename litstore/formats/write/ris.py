@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from litstore.formats.dates import Date
+from litstore.formats.names import Name
 from litstore.formats.write.entry import Entry, lines, unbroken
 
 _TYPES: Final = {
@@ -32,9 +33,12 @@ def _tags(entry: Entry) -> Iterator[tuple[str, str]]:
     yield "TY", _TYPES.get(paper.type or "", "GEN")
     yield "ID", entry.key
     for name in entry.names:
-        yield "AU", name.inverted()
+        yield "AU", _name(name)
     for name in entry.editors:
-        yield "ED", name.inverted()
+        yield "ED", _name(name)
+    if paper.type in ("book", "chapter"):
+        for name in entry.translators:
+            yield "A4", _name(name)
     yield "TI", paper.title
     yield "T2", paper.venue or ""
     yield "JA", entry.text("venue_short")
@@ -44,9 +48,15 @@ def _tags(entry: Entry) -> Iterator[tuple[str, str]]:
     if date is not None:
         yield "PY", str(date.year)
         yield "DA", _slashes(date)
-    if (seen := entry.accessed) is not None and seen.day:
+    if (seen := entry.accessed) is not None and paper.url:
         yield "Y2", _slashes(seen)
     yield from _places(entry)
+
+
+def _name(name: Name) -> str:
+    """A name that would be taken apart is kept whole by a comma at its end, as EndNote has it."""
+    text = name.inverted()
+    return f"{text}," if name.literal and Name.from_inverted(text) != name else text
 
 
 def _slashes(date: Date) -> str:
