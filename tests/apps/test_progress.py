@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -77,3 +78,24 @@ def test_no_bar_where_stderr_is_no_terminal(path):
     """A file of messages holds messages only."""
     command = [sys.executable, "-m", "litstore", "export", "--db", path, "--format", "ris", "--all"]
     assert subprocess.run(command, capture_output=True, check=True).stderr == b""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_export_that_is_ended_leaves_nothing_behind(path, tmp_path, number):
+    """The file that was there stays as it was."""
+    target = tmp_path / "refs.bib"
+    target.write_text("before")
+    script = (
+        "import os, litstore.apps.cli.export as e\n"
+        "from litstore.apps.cli import run\n"
+        "def fill(file, texts):\n"
+        "    file.write(b'half')\n"
+        "    file.flush()\n"
+        f"    os.kill(os.getpid(), {int(number)})\n"
+        "e._fill = fill\n"
+        f"run(['export', '--db', {path!r}, '--format', 'bibtex', '--all', '-o', {str(target)!r}])"
+    )  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True)
+    assert done.returncode == (-number if number == signal.SIGTERM else 0)
+    assert [file.name for file in tmp_path.iterdir()] == ["refs.bib"]
+    assert target.read_text() == "before"

@@ -328,7 +328,6 @@ APA = [
     Kind("volume in words", "ours", "APA 10.2: Vol. stands before a volume that is no number, too", volume_in_words),
     Kind("number of a work", "ours", "APA 10.4: (Report No. 77), with the word and No., one number being one", number_of_a_work),
     Kind("thesis", "ours", "APA 10.6: what kind of thesis it is stands in brackets, with the university", thesis),
-    Kind("retrieved", "ours", "APA 9.16: Retrieved goes with a date, and there is none", instead(r"Retrieved (?=http)", "")),
     Kind("no periodical", "both", "no rule: where no journal is known the publisher is the source", no_periodical),
     Kind("type of article", "ours", "APA 9.21: brackets are for works that are not what is usual; an article is", type_of_article),
     Kind("address", "both", "APA 9.34: the address that lasts, which arXiv's does", address),

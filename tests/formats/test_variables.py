@@ -223,3 +223,16 @@ def test_an_item_with_a_translator_is_csl() -> None:
     """Though it has no author and no date."""
     (paper,) = read(json.dumps([{"id": "t", "type": "book", "title": "Tea", "translator": ANA}]))
     assert (paper.source, "translator" in paper.extra["csl"]) == ("csl", True)
+
+
+def test_retrieved_goes_with_a_day() -> None:
+    """A style that says so without one is not printed so."""
+    pytest.importorskip("citeproc")
+    from litstore.formats.write.styled import read_style
+
+    (page,) = read(
+        json.dumps([{**BOOK, "type": "webpage", "issued": None, "URL": "https://x.no/1"}])
+    )
+    (line,) = read_style("apa").references([Entry(page, "k")])
+    assert "Retrieved" not in line
+    assert "https://x.no/1" in line

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO, Generic, TypeVar
 
@@ -229,7 +231,7 @@ def _write(texts: Iterable[str], found: _Counted[Entry], path: Path, store: str)
         target = path.resolve()
         part = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
         try:
-            with part.open("xb") as file:
+            with part.open("xb") as file, _removed_by_signal(part):
                 _fill(file, texts)
             if not found.n:
                 return
@@ -242,6 +244,28 @@ def _write(texts: Iterable[str], found: _Counted[Entry], path: Path, store: str)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"cannot write {path}: {reason}", source=str(path)) from error
+
+
+@contextmanager
+def _removed_by_signal(part: Path) -> Iterator[None]:
+    """Who ends this process by a signal leaves no half-written file behind."""
+
+    def end(number: int, _frame: object) -> None:
+        with suppress(OSError):
+            part.unlink()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    names = ("SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []  # only there can a signal be taken
+    before = {number: signal.signal(number, end) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _fill(file: BinaryIO, texts: Iterable[str]) -> None:

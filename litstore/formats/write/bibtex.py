@@ -23,6 +23,7 @@ _BIBLATEX_TYPES: Final = {
     "dataset": "dataset", "software": "software", "patent": "patent", "periodical": "periodical",
     "entry-encyclopedia": "inreference", "standard": "standard",
 }  # fmt: skip
+_CONTROLS: Final = dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {0x09, 0x0A}, " ")
 _TOLD: Final = {"phdthesis": "PhD thesis", "mastersthesis": "Master's thesis"}
 """What the type of an entry says of the kind of thesis."""
 _CAPITALS: Final = re.compile(r"\w*(?:[a-z0-9][A-Z]|[A-Z][A-Z0-9]|[A-Za-z][0-9])\w*")
@@ -88,7 +89,8 @@ def _entry(entry: Entry, *, biblatex: bool) -> str:
 
 
 def _braced(value: str) -> str:
-    return value if value in _MONTHS else f"{{{value}}}"
+    """A value between braces; control characters, which LaTeX does not read, become spaces."""
+    return value if value in _MONTHS else f"{{{value.translate(_CONTROLS)}}}"
 
 
 _MONTHS: Final = frozenset(name[:3] for name in MONTHS)

@@ -55,6 +55,8 @@ _MENDS: Final = (
     (re.compile(rf"([.,;:!?])({_ANY}+)\1"), r"\1\2"),
     (re.compile(rf" ?({_ANY}*),(?:({_ANY}*) ?,)+"), r"\1\2,"),
     (re.compile(r" ,"), ","),
+    # A day belongs to the word, and there is none.
+    (re.compile(r"\bRetrieved (?=https?://)"), ""),
 )
 _IN_QUOTE: Final = (re.compile(rf"”({_ANY}*)([.,])"), r"\2”\1")
 _ENDED: Final = (re.compile(rf"([?!][”’\"»]?{_ANY}*)\.(?=[\s”’\"»)]|{_ANY}|$)"), r"\1")
