@@ -37,6 +37,8 @@ from litstore.reading_ahead import ReadAhead
 from litstore.text import ANALYZERS, Analyzer
 
 _PAGE: Final = 2_000
+AHEAD_PAPERS: Final = 15_000
+"""A batch of another process ends here at the latest: some of them are in memory at a time."""
 JOINED_BATCHES: Final = 3
 """The write lock is held for as long as it takes to write so many: at a million papers about ten
 seconds."""
@@ -128,7 +130,7 @@ class _Batches:
 def _prepared(incoming: Iterable[Incoming] | ReadAhead, corpus: CorpusStats) -> Iterator[Prepared]:
     analyzer = stats.analyzer_of(corpus)
     if isinstance(incoming, ReadAhead):
-        yield from incoming.batches(corpus.recipe, max_papers=BATCH_PAPERS)
+        yield from incoming.batches(corpus.recipe, max_papers=min(BATCH_PAPERS, AHEAD_PAPERS))
         return
     for batch, tally in preparation.batches(incoming, max_papers=BATCH_PAPERS):
         yield preparation.prepare(batch, tally, corpus.recipe, analyzer)

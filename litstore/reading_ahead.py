@@ -38,6 +38,10 @@ from litstore.text import ANALYZERS
 WORTH_BYTES: Final = 8 * 1024 * 1024
 """A smaller file is read sooner than another process has started."""
 
+AHEAD_FRAMES: Final = 2
+"""So many batches wait in this process while one is being written, and one more on its way: enough
+that the other process need not wait for a transaction of several batches."""
+
 _FRAME: Final = struct.Struct("<cQ")
 _NUMBERS: Final = struct.Struct("<QQ")
 _PROGRESS, _BATCH, _ERROR, _END = b"p", b"b", b"e", b"z"
@@ -64,7 +68,7 @@ class ReadAhead:
         self._kind = kind
         self._columns = columns
         self._on_progress = on_progress or (lambda _bytes, _records: None)
-        self._frames: queue.Queue[tuple[bytes, list[bytes]]] = queue.Queue(maxsize=1)
+        self._frames: queue.Queue[tuple[bytes, list[bytes]]] = queue.Queue(AHEAD_FRAMES)
 
     @staticmethod
     def worth_it(path: str) -> bool:
@@ -112,7 +116,7 @@ class ReadAhead:
 
     def _received(self, process: subprocess.Popen[bytes], recipe: Recipe) -> Iterator[Prepared]:
         assert process.stdout is not None  # noqa: S101 (for the type checker: it is a pipe)
-        frames = self._frames = queue.Queue(maxsize=1)
+        frames = self._frames = queue.Queue(AHEAD_FRAMES)
         stopped = threading.Event()
         reader = threading.Thread(
             target=self._receive, args=(process.stdout, frames, stopped), daemon=True

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from itertools import chain, compress, count, repeat
 from typing import Final, NamedTuple
 
@@ -28,6 +28,10 @@ from litstore.database.layout import ASSERTED_BY_CITING as CITING
 from litstore.database.layout import LAST_DOC
 from litstore.database.papers import DocNumbers
 
+PAGE: Final = 50_000
+"""So many edges are written by a statement at a time: each takes a hundred bytes as Python's and
+SQLite's numbers and as JSON, and SQLite keeps a copy of every page that a statement changes, in
+case it fails."""
 WAITING_PAGE: Final = 20_000
 """So many unresolved citations are in memory at a time while they become edges."""
 
@@ -305,8 +309,9 @@ def _put_degrees(
     docs: NDArray[np.int64],
     changes: NDArray[np.signedinteger],
 ) -> None:
-    packed = (docs << 32) + changes + (1 << 31)
-    raw_connection(connection).execute(statement, (rows_as_json(packed),))
+    raw = raw_connection(connection)
+    for page in _pages((docs << 32) + changes + (1 << 31)):
+        raw.execute(statement, (page,))
 
 
 def _starts(ascending: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -387,14 +392,19 @@ def _put(connection: Connection, stated: Stated) -> NDArray[np.int64]:
     keys, bits = keys[starts], np.bitwise_or.reduceat(bits, starts)
     raw = raw_connection(connection)
     for asserted_by in (CITING, CITED, CITING | CITED):
-        of_these = keys[bits == asserted_by]
-        if len(of_these):
-            bound = {"edges": rows_as_json(of_these), "asserted_by": asserted_by}
-            raw.execute(PUT_EDGES_SQL, bound)
+        for page in _pages(keys[bits == asserted_by]):
+            raw.execute(PUT_EDGES_SQL, {"edges": page, "asserted_by": asserted_by})
     turned = (keys & LAST_DOC) << 32 | keys >> 32
     turned.sort()
-    raw.execute(PUT_CITED_SQL, (rows_as_json(turned),))
+    for page in _pages(turned):
+        raw.execute(PUT_CITED_SQL, (page,))
     return keys
+
+
+def _pages(values: NDArray[np.int64]) -> Iterator[str]:
+    """Numbers to be bound as JSON, some at a time."""
+    for start in range(0, len(values), PAGE):
+        yield rows_as_json(values[start : start + PAGE])
 
 
 def remove(connection: Connection, deleted: Mapping[str, int]) -> int:

@@ -17,7 +17,7 @@ from typing import Final
 
 from litstore.database.engine import MEMORY, Database
 
-LOG_BYTES: Final = 768 * 1024 * 1024
+LOG_BYTES: Final = 512 * 1024 * 1024
 """A batch that finds the log longer than this waits until it is moved. The last batches of a
 million papers write some 400 megabytes each."""
 

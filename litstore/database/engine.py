@@ -40,13 +40,15 @@ LOCK_WAIT_S: Final = 0.25
 """How long a connection of the pool waits for a lock within SQLite: what a search may wait to log
 itself on the connection it has read with. Whoever waits longer asks again, or says so."""
 WRITE_WAIT_S: Final = 60.0
-"""How long a writer waits for another; a bulk load holds the lock for a second or two at once."""
+"""How long a writer waits for another; a bulk load holds the lock for some seconds at once."""
 
 CHECKPOINT_PAGES: Final = 4_000
 """Size of the write-ahead log, in pages, at which a commit moves it into the file: seldom, since
 whoever commits waits for the disk then, and that is a logged search as a rule."""
 
-WORTH_MOVING_BYTES: Final = 8 * 1024 * 1024
+WORTH_MOVING_BYTES: Final = 32 * 1024 * 1024
+"""A log that is shorter after a load is left to SQLite, which moves it at CHECKPOINT_PAGES: papers
+that are added one by one change the same pages again and again."""
 SCARCE_BYTES: Final = 256 * 1024 * 1024
 """Free space below which every change is moved into the file at once; a batch may be this large."""
 

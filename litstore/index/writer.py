@@ -42,8 +42,9 @@ BULK_DOCS: Final = 1_000
 """The same for a batch of this many documents or more, which fills rows of its own: a bulk load
 does not read the index back again and again."""
 
-PART_POSTINGS: Final = 500_000
-"""About so many postings are worked on at once; a bulk load writes some millions."""
+PART_POSTINGS: Final = 250_000
+"""About so many postings are worked on at once; a bulk load writes some millions. SQLite keeps a
+copy of every page that a statement changes, in case it fails."""
 
 # Keys are term_no << 32 | doc. The row of a term that covers a document is the last one that starts
 # at or before it; a document before all of them belongs to the first. A row asked for only because
@@ -232,6 +233,8 @@ def _looked_up(connection: Connection, terms: Sequence[str]) -> Ints:
 
 
 def _flatten(docs: Sequence[int], batch: Batch, numbers: Ints) -> _Flat:
+    if not docs:
+        return _joined(())
     by_text = _ints(docs)
     if (by_text[1:] > by_text[:-1]).all():
         # A term's entries are in order as they are: only the terms have to be.
