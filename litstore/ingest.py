@@ -39,7 +39,7 @@ from litstore.text import ANALYZERS, Analyzer
 _PAGE: Final = 2_000
 AHEAD_PAPERS: Final = 15_000
 """A batch of another process ends here at the latest: some of them are in memory at a time."""
-JOINED_BATCHES: Final = 3
+JOINED_BATCHES: Final = 4
 """The write lock is held for as long as it takes to write so many: at a million papers about ten
 seconds."""
 

@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import quote
@@ -307,8 +307,9 @@ class Database:
 
         What cannot be moved now stays in the log, and a later checkpoint moves it.
         """
-        with suppress(StoreError), self.explained(), self._engine.connect() as connection:
-            raw_connection(connection).execute("PRAGMA wal_checkpoint(PASSIVE)")
+        # Not a connection of the pool: whoever writes would get it in turn, and fill its cache too.
+        with suppress(StoreError), self.explained(), closing(self.connect()) as raw:
+            raw.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def log_bytes(self) -> int:
         """Size of the write-ahead log; 0 where there is none."""
