@@ -47,8 +47,8 @@ class Checkpoints:
         self._wait()
 
     def make_room(self) -> None:
-        """Wait until the log is moved, if it is too long to be added to."""
-        if self._database.log_bytes() > LOG_BYTES:
+        """Wait until the log is moved, if it is too long to be added to or the disk almost full."""
+        if self._database.log_bytes() > LOG_BYTES or self._database.room_is_scarce():
             self._wait()
             # Everything is in the file: the log is only cut off.
             self._database.checkpoint(always=True)

@@ -191,10 +191,10 @@ class Database:
         except StoreFullError:
             self.checkpoint(always=True)
             raise
-        if self._room_is_scarce():
+        if self.room_is_scarce():
             self.checkpoint(always=True)
 
-    def _room_is_scarce(self) -> bool:
+    def room_is_scarce(self) -> bool:
         """Whether the write-ahead log may not wait: it and the file would not both have room.
 
         Once the disk is full a log that holds committed pages cannot be moved any more.

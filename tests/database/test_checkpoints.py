@@ -88,6 +88,22 @@ def test_a_long_log_is_cut_off_before_the_next_batch(
     assert limited < all_batches / 1.5
 
 
+def test_on_an_almost_full_disk_no_log_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """File and log would not both have room."""
+    monkeypatch.setattr(Database, "room_is_scarce", lambda _: True)
+    with Store.open(tmp_path / "papers.db") as store, Checkpoints(store.database) as beside:
+        with store.database.write(move_log=False) as connection:
+            connection.exec_driver_sql("UPDATE corpus_stats SET generation = generation + 1")
+            monkeypatch.setattr(Database, "checkpoint", lambda *_, **__: None)
+        monkeypatch.undo()
+        assert store.database.log_bytes() > 0
+        monkeypatch.setattr(Database, "room_is_scarce", lambda _: True)
+        beside.make_room()
+        assert store.database.log_bytes() == 0
+
+
 def test_a_reader_in_the_way_stops_neither_the_load_nor_the_reader(tmp_path: Path) -> None:
     """What it may still need stays in the log."""
     with Store.open(tmp_path / "papers.db") as store:
