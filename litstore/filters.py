@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from litstore.errors import ConfigError
 from litstore.fields import clean_text, shown
-from litstore.matching import words
 
 MAX_VALUES: Final = 1_000
 """Values of one field at most: they are logged with every search."""
@@ -155,6 +154,8 @@ def _value(name: str, value: object) -> str:
         raise ConfigError(
             f"a value of {name} has {len(value):,} characters; at most {MAX_CHARS} are taken"
         )
+    from litstore.matching import words
+
     text = " ".join(clean_text(value).split())
     if not words(text) and (name == "authors" or "*" not in text):
         raise ConfigError(f"{name}: {shown(value)} has no letter or digit")

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from litstore.database import restrictions
 from litstore.filters import SearchFilters
 from litstore.index.lookup import Columns
 
@@ -80,6 +79,9 @@ class AllowedDocs:
 
 def _questions(filters: SearchFilters) -> dict[_Key, _Question]:
     """What the tables of papers are to be asked, by what the answer is kept under."""
+    # It takes names of authors apart, and most searches have no filter.
+    from litstore.database import restrictions
+
     asked: dict[_Key, _Question] = {}
     if filters.authors:
         asked["authors", filters.authors] = partial(restrictions.by_authors, names=filters.authors)

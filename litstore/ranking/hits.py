@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from litstore.config import Recipe, RetrievalConfig, profile_of
 from litstore.filters import SearchFilters
@@ -19,8 +20,7 @@ class Hit(NamedTuple):
     rank: int
 
 
-@dataclass(frozen=True, slots=True)
-class RankedPaper:
+class RankedPaper(Struct, frozen=True):
     """One entry of the ranked list, with every part that put it there.
 
     bm25_score: raw BM25 of the paper for the query, >= 0; also for papers only the walk found.
@@ -47,8 +47,7 @@ class RankedPaper:
     knn_score: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalResult:
+class RetrievalResult(Struct, frozen=True):
     """The ranked list of one query and the metrics that describe it.
 
     ranked: best first, ties by paper id; cut to `limit` where the call gave one.

@@ -8,9 +8,10 @@ import weakref
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
+from msgspec.structs import force_setattr
 from sqlalchemy import Connection
 
 from litstore import clock
@@ -30,12 +31,14 @@ from litstore.querylog.entries import (
     new_query_id,
     query_hash,
 )
-from litstore.ranking.explain import Explanation
 from litstore.ranking.hits import RankedPaper, RetrievalResult
 from litstore.ranking.merge import UNREACHED
-from litstore.retrieval import entry, explain
+from litstore.retrieval import entry
 from litstore.retrieval.passes import Ranking, Stopwatch, rank
 from litstore.store import Store
+
+if TYPE_CHECKING:
+    from litstore.ranking.explain import Explanation
 
 
 class SearchesPapers(Protocol):
@@ -161,7 +164,7 @@ class RetrievalClient:
                     kept = entry.with_seeds(connection, found, best, kept, self.config)
                     if self._log(connection, result, found, kept, marks=marks, limit=limit):
                         # Nobody has it yet; a copy would cost as much as a tenth of the entry.
-                        object.__setattr__(result, "query_id", marks["query_id"])
+                        force_setattr(result, "query_id", marks["query_id"])
         except LitstoreError as error:
             self._log_failure(query, marks, limit, error, watch)
             raise
@@ -179,6 +182,8 @@ class RetrievalClient:
         """
         with self.store.database.read() as connection:
             found = self._rank(connection, query, Stopwatch(), _given(filters))
+            from litstore.retrieval import explain
+
             return explain.explain(connection, found, self.config, paper_id)
 
     def _rank(

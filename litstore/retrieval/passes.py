@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -18,7 +19,9 @@ from litstore.filters import SearchFilters
 from litstore.index.search import BM25Index, LexicalQuery, best, deep
 from litstore.ranking import merge
 from litstore.ranking.merge import Blend
-from litstore.retrieval.texts import TextNeighbours, extend, text_neighbours
+
+if TYPE_CHECKING:
+    from litstore.retrieval.texts import TextNeighbours
 
 
 class Stopwatch:
@@ -125,6 +128,8 @@ def rank(
     if config.feedback_docs:
         feedback = best(connection, asked, config.feedback_docs)[0].tolist()
     if feedback:
+        from litstore.retrieval.texts import extend
+
         lexical = extend(connection, index, asked, feedback, config.feedback_terms)
     found = deep(connection, lexical, config.top_k_lexical, config.depth)
     seeds, seed_scores = found.first, found.first_scores
@@ -145,6 +150,8 @@ def rank(
         graph, largest_sum = merge.shares(sums), float(sums.max(initial=0.0))
     near = None
     if config.w_knn and len(found.docs):
+        from litstore.retrieval.texts import text_neighbours
+
         near = text_neighbours(connection, lexical, config)
     years = lexical.columns.years_of(docs)
     blend = merge.blend(

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -786,6 +787,29 @@ class TestProcess:
         )  # fmt: skip
         assert done.returncode == 0
         assert b"Attention Sparsity Study" in done.stdout
+
+    @pytest.mark.parametrize("watch", ["", "sys.setprofile(lambda *_: None)", "start()"])
+    def test_ends_with_all_that_is_due(self, watch: str) -> None:
+        """Without freeing its memory, yet after what others registered, threads and all output."""
+        script = f"""
+            import atexit, sys, threading, time
+            start = threading.Thread(target=lambda: (time.sleep(0.3), print("thread"))).start
+            atexit.register(print, "at exit")
+            from litstore.apps.cli import main
+            sys.argv = ["litstore", "sql", "SELECT 1 AS one", "--db", "no such.db"]
+            {watch}
+            main()
+        """
+        done = subprocess.run(
+            [sys.executable, "-c", dedent(script)], capture_output=True, text=True
+        )
+        assert done.returncode == 6
+        assert done.stdout.split("\n") == [
+            *(["thread"] if watch == "start()" else []),
+            "at exit",
+            "",
+        ]
+        assert done.stderr.startswith("error: there is no store")
 
     def test_prints_any_title_in_any_locale(self, demo: Cli) -> None:
         """A terminal that claims to know ASCII only gets the title all the same."""
