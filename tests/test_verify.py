@@ -87,7 +87,7 @@ REPAIRABLE = {
     ),
     "row gone": (f"DELETE FROM posting_blocks WHERE {ROW}", "postings", "'graph' in 'a': tf 1"),
     "row twice": (
-        "INSERT INTO posting_blocks SELECT block + 1, 1, 0, NULL, x'02', NULL FROM posting_blocks "
+        "INSERT INTO posting_blocks SELECT block + 1, 1, 0, NULL, NULL, x'02' FROM posting_blocks "
         f"WHERE {ROW}",
         "postings", "'graph': the same posting is stored twice",
     ),
@@ -106,11 +106,11 @@ REPAIRABLE = {
         "UPDATE posting_blocks SET n_slots = n_slots + 1", "postings", "'trees': a row is damaged"
     ),
     "rows of no term": (
-        "INSERT INTO posting_blocks VALUES (999 << 32 | 1, 1, 0, NULL, x'01', NULL)",
+        "INSERT INTO posting_blocks VALUES (999 << 32 | 1, 1, 0, NULL, NULL, x'01')",
         "postings", "term number 999",
     ),
     "damaged rows of no term": (
-        "INSERT INTO posting_blocks VALUES (999 << 32 | 1, 7, 0, NULL, x'01', NULL)",
+        "INSERT INTO posting_blocks VALUES (999 << 32 | 1, 7, 0, NULL, NULL, x'01')",
         "postings", "term number 999: a row is damaged",
     ),
     "df": (
