@@ -311,6 +311,28 @@ def test_codes_bound_whatever_the_lengths_are(avg_doc_len: float, doc_lens: list
         )
 
 
+@given(st.lists(st.integers(0, 2**32 - 1), max_size=20), st.floats(1e-3, 1e9))
+def test_norms_are_those_of_the_formula(doc_lens: list[int], avg_doc_len: float) -> None:
+    """Each kernel makes the same bits of them."""
+    lens = np.array(doc_lens, dtype=np.uint32)
+    expected = bm25.length_norms(lens, avg_doc_len).tobytes()
+    for name in kernel.available():
+        kernel.select(name)
+        assert bytes(kernel.module().length_norms(lens, avg_doc_len)) == expected
+
+
+def test_a_search_that_finds_too_many_is_given_up(active: ModuleType) -> None:
+    """With a rest that thousands of papers come near to; without one they are all found."""
+    corpus = Corpus(0, [60_000])
+    corpus.doc_lens[:] = 100
+    corpus.norms = bm25.length_norms(corpus.doc_lens, 100.0)
+    corpus.postings = [(corpus.postings[0][0], np.ones(60_000, dtype=np.int64))]
+    asked = ([corpus.term(active, 0)], corpus.idfs, [0], corpus.norms, 10, None)
+    (score,) = set(corpus.scores([0])[corpus.postings[0][0]].tolist())
+    assert active.top_k(*asked, score / 4) is None
+    assert len(active.top_k(*asked)[0]) == 8 * 60_000
+
+
 def test_ties_at_the_cut_are_all_returned(active: ModuleType) -> None:
     """Twenty papers that score alike are twenty results for k = 5: the caller cuts them by id."""
     corpus = Corpus(0, [20])
