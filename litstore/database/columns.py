@@ -70,22 +70,33 @@ class Column(Struct, frozen=True):
             [(block, row.tobytes()) for block, row in rows.items()],
         )
 
+    def _joined_sql(self) -> str:
+        """All rows in one piece, and what tells whether none is missing or of another size.
+
+        SQLite joins them in a third less time than Python reads them one by one. A table that has
+        no other index is scanned by its key; to say ORDER BY would cost what this saves.
+        """
+        return (
+            f"SELECT CAST(group_concat({self.name}, '') AS BLOB), count(*), min(block), "
+            f"max(block), total(length({self.name}) <> ?) FROM {self.table}"
+        )
+
     def whole(self, connection: Connection, *, next_doc: int) -> Numbers:
         """Return the number of every document by its document number, not to be changed.
 
         Raises DamagedStoreError for numbers of documents that were never given out.
         """
-        rows = list(self.stored(connection))
         n_rows = next_doc // PER_ROW + 1
-        blobs = [blob for _, blob in rows]
         size = self.dtype.itemsize * PER_ROW
+        joined, n, first, last, n_odd = (
+            raw_connection(connection).execute(self._joined_sql(), (size,)).fetchone()
+        )
         # No row is missing before the last one, as ever but after many deletions.
-        gapless = bool(rows) and rows[0][0] == 0 and rows[-1][0] == len(rows) - 1
-        if gapless and len(rows) <= n_rows and {size} == set(map(len, blobs)):
-            blobs.append(bytes((n_rows - len(rows)) * size))
-            return np.frombuffer(b"".join(blobs), dtype=self.dtype)
+        if n and (first, last, n_odd) == (0, n - 1, 0) and n <= n_rows:
+            missing = bytes((n_rows - n) * size)
+            return np.frombuffer(joined + missing if missing else joined, dtype=self.dtype)
         values = np.zeros(n_rows * PER_ROW, dtype=self.dtype)
-        for block, blob in rows:
+        for block, blob in self.stored(connection):
             start = block * PER_ROW
             if not 0 <= start < len(values):
                 raise DamagedStoreError(

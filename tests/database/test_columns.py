@@ -1,5 +1,8 @@
 """Packed columns: what is put is read back, by document, whatever is missing in between."""
 
+import random
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,6 +29,21 @@ def test_what_is_put_is_there(column, changes):
         assert {doc: int(found[doc]) for doc in range(len(found)) if found[doc]} == {
             doc: value for doc, value in expected.items() if value
         }
+
+
+@pytest.mark.parametrize("column", [LENGTHS, YEARS], ids=["lengths", "years"])
+def test_rows_are_joined_in_order_of_their_key(column):
+    """Whatever order they were written in: many rows, every byte, none missing."""
+    blocks = random.Random(5).sample(range(700), 700)
+    with open_store(":memory:") as store, store.database.write() as connection:
+        for block in blocks:
+            column.put(connection, {block * PER_ROW + place: block + 1 for place in (0, 10, 255)})
+        found = column.whole(connection, next_doc=700 * PER_ROW - 1).reshape(700, PER_ROW)
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {column._joined_sql()}", (1,)).all()
+    expected = np.zeros((700, PER_ROW), dtype=int)
+    expected[:, [0, 10, 255]] = np.arange(1, 701).reshape(-1, 1)
+    assert (found == expected).all()
+    assert [row[3] for row in plan] == [f"SCAN {column.table}"]
 
 
 @pytest.mark.parametrize(
