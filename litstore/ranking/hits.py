@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
-
-from msgspec import Struct, field
 
 from litstore.config import Recipe, RetrievalConfig, profile_of
 from litstore.filters import SearchFilters
@@ -20,7 +19,8 @@ class Hit(NamedTuple):
     rank: int
 
 
-class RankedPaper(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RankedPaper:
     """One entry of the ranked list, with every part that put it there.
 
     bm25_score: raw BM25 of the paper for the query, >= 0; also for papers only the walk found.
@@ -47,7 +47,8 @@ class RankedPaper(Struct, frozen=True):
     knn_score: float = 0.0
 
 
-class RetrievalResult(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RetrievalResult:
     """The ranked list of one query and the metrics that describe it.
 
     ranked: best first, ties by paper id; cut to `limit` where the call gave one.

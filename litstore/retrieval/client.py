@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
-from msgspec.structs import force_setattr
 from sqlalchemy import Connection
 
 from litstore import clock
@@ -164,7 +163,7 @@ class RetrievalClient:
                     kept = entry.with_seeds(connection, found, best, kept, self.config)
                     if self._log(connection, result, found, kept, marks=marks, limit=limit):
                         # Nobody has it yet; a copy would cost as much as a tenth of the entry.
-                        force_setattr(result, "query_id", marks["query_id"])
+                        object.__setattr__(result, "query_id", marks["query_id"])
         except LitstoreError as error:
             self._log_failure(query, marks, limit, error, watch)
             raise
