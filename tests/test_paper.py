@@ -73,8 +73,8 @@ class TestFromRecord:
             (" \t", "blank"),
             (True, "True found"),
             (1.0, "1.0 found"),
-            (["a"], "a list of 1 items"),
-            ({"id": 1}, "an object of 1 keys"),
+            (["a"], "a list of 1 item"),
+            ({"id": 1}, "an object of 1 key"),
             ("a\0b", "U+0000"),
             ("a\ud800b", "surrogate"),
             ("x" * (MAX_ID_CHARACTERS + 1), "1,025 characters"),
@@ -96,7 +96,7 @@ class TestFromRecord:
 
     def test_a_record_is_an_object(self) -> None:
         """Anything else is refused as data."""
-        with pytest.raises(RecordError, match="must be an object, not a list of 1 items"):
+        with pytest.raises(RecordError, match="must be an object, not a list of 1 item"):
             Paper.from_record([1])  # type: ignore[arg-type]
 
     def test_texts(self) -> None:

@@ -1,4 +1,4 @@
-"""Opening the file: connections, transactions, locks, and what an error of SQLite means.
+"""Opening the file: connections, transactions, locks.
 
 Every reading transaction sees one snapshot (WAL). Every writing transaction is BEGIN IMMEDIATE: a
 deferred one that has already read fails at once when another process wrote in between, whatever
@@ -24,8 +24,8 @@ from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from litstore.database import sqlite_errors
 from litstore.errors import (
-    DamagedStoreError,
     LitstoreError,
     NotAStoreError,
     ReadOnlyStoreError,
@@ -229,7 +229,7 @@ class Database:
     @contextmanager
     def _write(self, wait_s: float, constraints: bool, move_log: bool) -> Iterator[Connection]:
         if self.full:
-            raise StoreFullError(_FULL.format(path=self.path), path=self.path)
+            raise sqlite_errors.full(self.path)
         if self.read_only:
             writable = all(os.access(p, os.W_OK) for p in (self._file, Path(self._file).parent))
             remedy = "" if writable else ": make the file and its folder writable, or name another"
@@ -263,15 +263,13 @@ class Database:
             raise
         except DBAPIError as error:
             if isinstance(error.orig, sqlite3.Error):
-                raise explanation(error.orig, self.path) from error
+                raise sqlite_errors.explanation(error.orig, self.path) from error
             raise
         except sqlite3.Error as error:
-            raise explanation(error, self.path) from error
+            raise sqlite_errors.explanation(error, self.path) from error
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             # Only what was read from the file is decoded inside a transaction.
-            raise DamagedStoreError(
-                _DAMAGED.format(path=self.path, error=error), path=self.path
-            ) from error
+            raise sqlite_errors.damaged(self.path, error) from error
         except (UnicodeEncodeError, OverflowError) as error:
             raise StoreError(
                 f"{self.path} cannot hold such a value: {error}", path=self.path
@@ -282,9 +280,7 @@ class Database:
             problem = self._damage()
             if problem is None:
                 raise
-            raise DamagedStoreError(
-                _DAMAGED.format(path=self.path, error=problem), path=self.path
-            ) from error
+            raise sqlite_errors.damaged(self.path, problem) from error
 
     def _damage(self) -> str | None:
         """What SQLite finds wrong with the file: asked where a stored value made no sense."""
@@ -381,74 +377,6 @@ def _take_snapshot(raw: sqlite3.Connection) -> None:
             deadline = deadline or time.monotonic() + READ_WAIT_S - LOCK_WAIT_S
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
-
-
-def locked(path: str) -> StoreLockedError:
-    """The error for a store that others do not let go of."""
-    return StoreLockedError(_LOCKED.format(path=path), path=path)
-
-
-def explanation(error: sqlite3.Error, path: str) -> StoreError:
-    """Return what an error of SQLite means for the store at `path`."""
-    code = getattr(error, "sqlite_errorcode", None) or 0
-    if code & 0xFF == sqlite3.SQLITE_IOERR and code not in WRITES_THAT_FAIL:
-        kind, text = _UNREADABLE
-    elif not code and "Could not decode" in str(error):
-        kind, text = DamagedStoreError, _DAMAGED
-    else:
-        kind, text = _MEANINGS.get(code & 0xFF, (StoreError, "{path}: {error}"))
-    return kind(text.format(path=path, error=error), path=path)
-
-
-_FULL: Final = (
-    "no space left to write {path}; what was committed before is kept. "
-    "Free some space and run the same command again"
-)
-
-_LOCKED: Final = "{path} is locked by another process; try again when it has finished"
-
-_DAMAGED: Final = (
-    "{path} is damaged ({error}); restore a backup, or load the papers into a new file"
-)
-
-_MEANINGS: Final[dict[int, tuple[type[StoreError], str]]] = {
-    sqlite3.SQLITE_BUSY: (
-        StoreLockedError,
-        _LOCKED,
-    ),
-    sqlite3.SQLITE_LOCKED: (
-        StoreLockedError,
-        "{path} is locked by another connection; try again when it has finished",
-    ),
-    sqlite3.SQLITE_FULL: (StoreFullError, _FULL),
-    sqlite3.SQLITE_CORRUPT: (DamagedStoreError, _DAMAGED),
-    sqlite3.SQLITE_NOTADB: (NotAStoreError, "{path} is not a litstore file (not SQLite)"),
-    sqlite3.SQLITE_READONLY: (ReadOnlyStoreError, "{path} cannot be written ({error})"),
-    sqlite3.SQLITE_CANTOPEN: (NotAStoreError, "{path} cannot be opened ({error})"),
-    sqlite3.SQLITE_IOERR: (
-        StoreFullError,
-        "{path} could not be written ({error}); what was committed before is kept. "
-        "Check the disk and its free space",
-    ),
-}
-
-# A file beyond the size limit of the process, or a shared-memory file that cannot grow, is an I/O
-# error to SQLite, not a full disk.
-WRITES_THAT_FAIL: Final = frozenset(
-    {
-        sqlite3.SQLITE_IOERR_WRITE,
-        sqlite3.SQLITE_IOERR_FSYNC,
-        sqlite3.SQLITE_IOERR_DIR_FSYNC,
-        sqlite3.SQLITE_IOERR_TRUNCATE,
-        sqlite3.SQLITE_IOERR_SHMSIZE,
-        sqlite3.SQLITE_IOERR_SHMMAP,
-        sqlite3.SQLITE_IOERR_SHMOPEN,
-    }
-)
-_UNREADABLE: Final[tuple[type[StoreError], str]] = (
-    DamagedStoreError,
-    "{path} could not be read ({error}); check the disk, or restore a backup",
-)
 
 
 def existing(path: str, *, read_only: bool | None) -> Database:

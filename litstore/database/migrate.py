@@ -18,7 +18,7 @@ from typing import Final
 from urllib.parse import quote
 
 from litstore.config import Profile, find_profile
-from litstore.database import engine, stats
+from litstore.database import engine, sqlite_errors, stats
 from litstore.database.engine import MEMORY, READ_WAIT_S, Database, raw_connection
 from litstore.database.layout import APPLICATION_ID
 from litstore.errors import (
@@ -330,7 +330,7 @@ def copy_pages(database: Database, target: Path) -> str | None:
             code = error.sqlite_errorcode
             if code & 0xFF == sqlite3.SQLITE_FULL:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
-            if code & 0xFF == sqlite3.SQLITE_CANTOPEN or code in engine.WRITES_THAT_FAIL:
+            if code & 0xFF == sqlite3.SQLITE_CANTOPEN or code in sqlite_errors.WRITES_THAT_FAIL:
                 raise OSError(errno.EIO, str(error)) from error
             raise
     # Read without locks: on a disk that is full now there is no room for them.

@@ -13,7 +13,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from litstore.database.engine import MEMORY, Database, explanation, raw_connection
+from litstore.database.engine import MEMORY, Database, raw_connection
+from litstore.database.sqlite_errors import explanation
 from litstore.errors import ConfigError, SqlRefusedError
 
 _ALLOWED: Final = frozenset(

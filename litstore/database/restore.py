@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from litstore.database import engine, migrate, stats
+from litstore.database import engine, migrate, sqlite_errors, stats
 from litstore.database.engine import MEMORY, WRITE_WAIT_S, Database
 from litstore.errors import (
     DamagedStoreError,
@@ -197,7 +197,7 @@ def _only_read(backup: str) -> Iterator[Database]:
     with closing(Database(backup, read_only=True, immutable=alone)) as source:
         yield source
         if alone and _has_log(backup):
-            raise engine.locked(backup)
+            raise sqlite_errors.locked(backup)
 
 
 def _has_log(path: str) -> bool:
@@ -255,7 +255,7 @@ def _copy_over(copy: Database, database: Database, label: str) -> Restored:
         nonlocal advanced
         if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             if time.monotonic() > deadline:
-                raise engine.locked(database.path)
+                raise sqlite_errors.locked(database.path)
         elif status == sqlite3.SQLITE_OK and not advanced:
             stats.advance_beyond(source, _generation(database), label)
             advanced = True
