@@ -94,7 +94,7 @@ def _title(item: Mapping[str, Any]) -> str:
 
 def _names(value: object) -> list[Name]:
     names = variables.names(value)
-    return [Name(**{f: markup.plain(getattr(n, f)) for f in n.__slots__}) for n in names]
+    return [name.with_parts(markup.plain) for name in names]
 
 
 def _date(item: Mapping[str, Any]) -> Date | None:

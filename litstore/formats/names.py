@@ -7,7 +7,7 @@ family name. Parts follow CSL, the form in which `Paper.extra` keeps what a disp
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,19 +29,31 @@ _SPACE: Final = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A person (family, given, particle, suffix) or, as `literal`, a name that has no parts."""
+    """A person (family, given, particle, suffix) or, as `literal`, a name that has no parts.
+
+    drops: whether the particle stays away where the family name stands alone, as of Alexander von
+    Humboldt, whose works are Humboldt's.
+    """
 
     family: str = ""
     given: str = ""
     particle: str = ""
     suffix: str = ""
     literal: str = ""
+    drops: bool = False
 
     def __str__(self) -> str:
         """Return the display form: "Jan van der Berg Jr."."""
         if self.literal:
             return self.literal
         return " ".join(filter(None, (self.given, self.particle, self.family, self.suffix)))
+
+    def with_parts(self, made: Callable[[str], str]) -> Name:
+        """Return the name with what a function makes of each of its parts."""
+        return Name(
+            made(self.family), made(self.given), made(self.particle), made(self.suffix),
+            made(self.literal), self.drops,
+        )  # fmt: skip
 
     @property
     def full_family(self) -> str:
@@ -71,7 +83,7 @@ class Name:
             "literal": self.literal,
             "family": self.family,
             "given": self.given,
-            "non-dropping-particle": self.particle,
+            "dropping-particle" if self.drops else "non-dropping-particle": self.particle,
             "suffix": self.suffix,
         }
         return {key: part for key, part in parts.items() if part}
@@ -92,9 +104,10 @@ class Name:
             return cls(literal=literal)
         if not family:
             return cls(literal=given) if given else None
+        drops = bool(particle) and not part("non-dropping-particle")
         if not particle:
             particle, family = split_particle(family)
-        return cls(family, given, particle, suffix)
+        return cls(family, given, particle, suffix, drops=drops)
 
     @classmethod
     def from_inverted(cls, text: str) -> Name | None:

@@ -236,3 +236,17 @@ def test_retrieved_goes_with_a_day() -> None:
     (line,) = read_style("apa").references([Entry(page, "k")])
     assert "Retrieved" not in line
     assert "https://x.no/1" in line
+
+
+def test_a_particle_that_drops_comes_back() -> None:
+    """And is sorted and printed so by styles that tell the two apart."""
+    humboldt = {"family": "Humboldt", "given": "Alexander", "dropping-particle": "von"}
+    (paper,) = read(json.dumps([{**BOOK, "author": [humboldt]}]))
+    assert paper.authors == ["Alexander von Humboldt"]
+    (item,) = json.loads(written("csl", paper))
+    assert item["author"] == [humboldt]
+    pytest.importorskip("citeproc")
+    from litstore.formats.write.styled import read_style
+
+    (line,) = read_style("apa").references([Entry(paper, "k")])
+    assert line.startswith("Humboldt, A. von")
