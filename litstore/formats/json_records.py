@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, Final
 
@@ -36,14 +37,24 @@ def read(source: Source, *, only: ModuleType | None = None) -> Iterator[Record |
     if _is_by_line(source.head):
         yield from _by_line(source, only)
         return
+    yield from _of_values(source, only)
+
+
+def _of_values(source: Source, only: ModuleType | None) -> Iterator[Record | RecordError]:
+    is_told = False
     for value in json_values.values(source):
         if isinstance(value, RecordError):
-            yield value
+            if not is_told:
+                yield value
+            is_told = False
         elif isinstance(value, json_values.Piece):
-            yield from _within(value.raw, source.name, value.line, only)
+            found = list(_within(value.raw, source.name, value.line, only))
+            yield from found
+            # What is wrong with a document is wrong with one of its items, which has been said.
+            is_told = value.is_whole and any(isinstance(one, RecordError) for one in found)
         else:
-            for found in _records(value.content, value.raw, source.name, value.line, only):
-                yield _placed(found, value.item)
+            for one in _records(value.content, value.raw, source.name, value.line, only):
+                yield _placed(one, value.item)
 
 
 def read_papers(source: Source) -> Iterator[Paper | Record | RecordError]:
@@ -94,16 +105,15 @@ def _in_damaged(
     """The records of a line that is no object: answers one behind the other, or a damaged one."""
     name, line = error.source or "", error.line or 1
     source = Source(name, raw[:1_000], iter([raw]))
-    found: list[Record | RecordError] = []
-    for value in json_values.values(source) if raw else ():
-        if isinstance(value, RecordError):
-            found.append(RecordError(value.reason, source=name, line=line))
-        elif isinstance(value, json_values.Piece):
-            found += _within(value.raw, name, line, only)
+    found = list(_of_values(source, only)) if raw else []
+    if not any(isinstance(one, Record) for one in found):
+        yield error
+        return
+    for one in found:
+        if isinstance(one, RecordError):
+            yield RecordError(one.reason, source=name, line=line)
         else:
-            items = _records(value.content, value.raw, name, line, only)
-            found += [_placed(item, value.item) for item in items]
-    yield from found if any(isinstance(one, Record) for one in found) else [error]
+            yield replace(one, line=line)
 
 
 def _within(

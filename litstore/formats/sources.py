@@ -402,11 +402,14 @@ def _is_cp1252(line: bytes) -> bool:
 
 
 def _is_mostly_utf8(line: bytes) -> bool:
-    """Whether good sequences outnumber bad bytes by far: a damaged UTF-8 line, not another code."""
+    """Whether good sequences outnumber bad bytes: a damaged UTF-8 line, not another code.
+
+    Two letters of another code are hardly ever such a sequence by chance.
+    """
     text = line.decode("utf-8", "replace")
     bad = text.count("\ufffd")
     good = sum(char > "\x7f" for char in text) - bad
-    return good > 4 * bad
+    return good > bad
 
 
 def _looks_like_gbk(line: bytes) -> bool:

@@ -20,6 +20,7 @@ from litstore.database.engine import raw_connection
 from litstore.database.layout import TF_ESCAPE
 from litstore.database.packed_ids import Ids
 from litstore.database.stats import CorpusStats
+from litstore.errors import DamagedStoreError
 from litstore.index import bm25
 from litstore.index.postings import Postings, Row, as_block, decode
 
@@ -168,6 +169,9 @@ def _unpacked(
     return held.docs, tfs
 
 
+_DISAGREES: Final = "does not agree with what is known of the whole corpus; run: litstore rebuild"
+
+
 def read_columns(
     connection: Connection, corpus: CorpusStats, length_norms: LengthNorms = bm25.length_norms
 ) -> Columns:
@@ -176,7 +180,14 @@ def read_columns(
     length_norms: makes what `bm25.length_norms` does.
     """
     doc_lens = LENGTHS.whole(connection, next_doc=corpus.next_doc).astype(np.uint32, copy=False)
+    if int(doc_lens.sum(dtype=np.int64)) != corpus.total_tokens:
+        raise DamagedStoreError(f"{LENGTHS.table} {_DISAGREES}")
     # A corpus whose papers are all empty has no postings either, so any divisor serves.
     norms = np.frombuffer(length_norms(doc_lens, corpus.avg_doc_len or 1.0), dtype=np.float64)
     years = YEARS.whole(connection, next_doc=corpus.next_doc)
+    known = years[years != 0]
+    if len(known) and not (
+        (corpus.min_year or 0) <= known.min() and known.max() <= (corpus.max_year or 0)
+    ):
+        raise DamagedStoreError(f"{YEARS.table} {_DISAGREES}")
     return Columns(corpus.generation, doc_lens, norms, years)

@@ -103,8 +103,8 @@ class RetrievalClient:
             self.store = _in_memory(given["corpus"], self.config.of_profile)
             # Nobody else has this store, so nobody else can close it.
             weakref.finalize(self, self.store.close)
-        self.client = client
-        self.session = session
+        self.client = entry.loggable(client)
+        self.session = None if session is None else entry.loggable(session)
         self.log = log
         self._last_state: (
             tuple[RetrievalConfig, CorpusStats, tuple[LoggedConfig, LoggedCorpus]] | None

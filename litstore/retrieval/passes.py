@@ -15,6 +15,7 @@ from litstore.citations.expand import Walk, expand
 from litstore.citations.links import Links, links
 from litstore.config import RetrievalConfig
 from litstore.database.stats import CorpusStats
+from litstore.errors import DamagedStoreError
 from litstore.filters import SearchFilters
 from litstore.index.search import BM25Index, LexicalQuery, best, deep
 from litstore.ranking import merge
@@ -137,6 +138,8 @@ def rank(
     walk, weighted = _walk(connection, seeds, config)
     watch.lap("graph")
     docs, hops = _candidates(walk, found.docs)
+    if len(docs) and not (docs[0] >= 0 and docs[-1] < corpus.next_doc):
+        raise DamagedStoreError("a citation is of no paper that there ever was; restore a backup")
     if lexical.allowed is not None:
         kept = lexical.allowed[docs]
         docs, hops = docs[kept], hops[kept]

@@ -93,9 +93,13 @@ def test_an_export_that_is_ended_leaves_nothing_behind(path, tmp_path, number):
         "    file.flush()\n"
         f"    os.kill(os.getpid(), {int(number)})\n"
         "e._fill = fill\n"
-        f"run(['export', '--db', {path!r}, '--format', 'bibtex', '--all', '-o', {str(target)!r}])"
+        "raise SystemExit(run(['export', '--format', 'bibtex', '--all', '--db', "
+        f"{path!r}, '-o', {str(target)!r}]))"
     )  # fmt: skip
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True)
-    assert done.returncode == (-number if number == signal.SIGTERM else 0)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    assert done.returncode == (-number if number == signal.SIGTERM else 130)
     assert [file.name for file in tmp_path.iterdir()] == ["refs.bib"]
     assert target.read_text() == "before"

@@ -300,6 +300,9 @@ def test_an_interrupted_load_says_what_is_kept_and_how_to_go_on(tmp_path, capsys
     with subprocess.Popen(
         [sys.executable, "-c", LOAD, str(target)], text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        # What runs in the background of a shell's script is not to be interrupted, and its children
+        # would not be either.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 (no threads here)
     ) as process:  # fmt: skip
         process.stdin.write("\n".join(lines) + "\n")
         process.stdin.flush()
