@@ -291,7 +291,8 @@ def date_ticks(span: tuple[datetime, datetime]) -> list[tuple[datetime, str]]:
             while at <= last:
                 found.append((at, at.strftime(form)))
                 at += step
-            return found or [(first + (last - first) / 2, first.strftime("%d %b %H:%M:%S"))]
+            middle = first + (last - first) / 2
+            return found or [(middle, middle.strftime("%d %b %H:%M:%S"))]
     months = (last.year - first.year) * 12 + last.month - first.month
     every = next(n for n in (1, 2, 3, 6, 12, 24, 60, 120, 1_200, 12_000) if months / n <= 5)
     found = []

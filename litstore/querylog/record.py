@@ -222,6 +222,18 @@ class QueryLog:
             pass
         return False
 
+    def take_in_waiting(self) -> None:
+        """Log what could not be logged when it was searched, and waits beside the file."""
+        if self._database.read_only or not self.waiting():
+            return
+        with self._turn, self._database.write() as connection:
+            raw = raw_connection(connection)
+            self._searched_for_leftovers = False
+            taken = self._take_in(raw, retention.read_settings(raw))
+        for file in taken:
+            with suppress(OSError):
+                file.unlink()
+
     def waiting(self) -> int:
         """How many entries wait beside the file, for the next search to take them in."""
         if self._database.path == MEMORY:
@@ -255,6 +267,7 @@ class QueryLog:
 
     def switch(self, *, on: bool) -> None:
         """Turn logging on or off for everybody who uses this store."""
+        self.take_in_waiting()
         self._set(retention.SWITCH, on=on)
 
     def redact(self, *, on: bool) -> None:
@@ -266,7 +279,11 @@ class QueryLog:
         self._set(retention.REDACTION, on=on)
 
     def redact_existing(self) -> int:
-        """Overwrite the words of every query in the log; return how many searches had some."""
+        """Overwrite the words of every query in the log; return how many searches had some.
+
+        What waits beside the file is logged before, here and in all that changes the past.
+        """
+        self.take_in_waiting()
         return retention.redact_existing(self._database)
 
     def keep(self, *, hits_days: int | None, searches_days: int | None) -> LogSettings:
@@ -285,6 +302,7 @@ class QueryLog:
         hits_only: keep their rows, and remove only the papers they returned. What is removed is
         overwritten in the file; the file does not shrink, the room is used again.
         """
+        self.take_in_waiting()
         return retention.prune(self._database, older_than=older_than, hits_only=hits_only)
 
     def leaves_nothing(self, **how: Any) -> bool:

@@ -922,3 +922,23 @@ def test_threads_that_log_at_once(path, store, locked):
 def test_a_log_of_its_own_counts_for_itself(store):
     """The count of dropped entries is that of one store object, from 0."""
     assert QueryLog(store.database).dropped == 0
+
+
+@pytest.mark.parametrize("what", ["redact_existing", "prune", "off"])
+def test_what_waits_beside_the_file_is_part_of_the_past(store, locked, what):
+    """Whoever takes the words out, prunes, or switches off means the searches that wait too."""
+    RetrievalClient(store).search("topsecret attention")
+    assert store.query_log.waiting() == 1
+    locked.release()
+    if what == "redact_existing":
+        assert store.query_log.redact_existing() == 1
+        assert rows(store, "SELECT query FROM query_log") == [(None,)]
+    elif what == "prune":
+        store.query_log.prune(older_than=datetime(2100, 1, 1, tzinfo=UTC))
+        assert n_logged(store) == 0
+    else:
+        store.query_log.switch(on=False)
+        assert rows(store, "SELECT query FROM query_log") == [("topsecret attention",)]
+    assert store.query_log.waiting() == 0
+    folder = Path(store.path).parent
+    assert not [file for file in folder.iterdir() if "querylog" in file.name]
