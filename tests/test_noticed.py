@@ -1,9 +1,7 @@
 """What is wrong with a file or a label is noticed by a search, or mended."""
 # ruff: noqa: E501 (statements are as long as they are)
 
-import os
 import sqlite3
-import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -55,31 +53,6 @@ def test_a_label_that_is_no_text_is_logged_as_well_as_can_be(path: str) -> None:
     assert label == "caf?"
     assert session.startswith("s?x")
     assert len(session) <= 2_000
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs another user")
-def test_who_may_only_read_leaves_nothing_beside_the_file(path: str) -> None:
-    """Else the owner could not write what was left there, and not the store either."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o777)
-        file = folder / "papers.db"
-        file.write_bytes(Path(path).read_bytes())
-        file.chmod(0o644)
-        pid = os.fork()
-        if pid == 0:
-            code = 1
-            try:
-                os.setuid(65534)
-                with litstore.open(str(file)) as store:
-                    found = RetrievalClient(store).search("attention")
-                code = 0 if found.ranked and found.query_id is None else 2
-            finally:
-                os._exit(code)
-        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-        assert [one.name for one in folder.iterdir()] == ["papers.db"]
-        with litstore.open(str(file)) as store:
-            assert RetrievalClient(store).search("attention").query_id is not None
 
 
 def test_a_stray_byte_leaves_the_letters_around_it() -> None:

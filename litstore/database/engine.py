@@ -382,9 +382,8 @@ def _take_snapshot(raw: sqlite3.Connection) -> None:
 def existing(path: str, *, read_only: bool | None) -> Database:
     """Return the database behind an existing file, for reading only where it must be.
 
-    read_only None: decided by what the file and its folder permit. What cannot be written, with no
-    write-ahead log beside it, is opened as immutable: SQLite would leave files of whoever reads
-    beside it, which its owner then could not write.
+    read_only None: decided by what the file and its folder permit. A file in a folder that cannot
+    be written, with no write-ahead log beside it, is opened as immutable.
     """
     check_header(path)
     folder_writable = os.access(Path(path).absolute().parent, os.W_OK)
@@ -395,7 +394,7 @@ def existing(path: str, *, read_only: bool | None) -> Database:
     return Database(
         path,
         read_only=bool(read_only) or not writable,
-        immutable=not writable and not has_log,
+        immutable=not folder_writable and not has_log,
     )
 
 
