@@ -159,6 +159,12 @@ def _cut(source: Source) -> Iterator[Piece | RecordError]:
     yield from text.end()
 
 
+def _behind(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
+    """Where what a pattern takes from a place on ends."""
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
 class _Cutter:
     """Cuts a stream at the end of each value, or at that of each item of a list.
 
@@ -192,7 +198,7 @@ class _Cutter:
     def _begin_value(self) -> bool:
         """Move to the beginning of the next value, unless within one; whether there is one."""
         while self.start is None:
-            self.at = _BETWEEN.match(self.buffer, self.at).end()  # type: ignore[union-attr]
+            self.at = _behind(_BETWEEN, self.buffer, self.at)
             mark = self.buffer[self.at : self.at + 1]
             if not mark:
                 return False
@@ -220,7 +226,7 @@ class _Cutter:
         if self.in_string and not self._leave_string():
             return False
         while self.depth or self.at == self.start:
-            self.at = _NO_BRACKET.match(self.buffer, self.at).end()  # type: ignore[union-attr]
+            self.at = _behind(_NO_BRACKET, self.buffer, self.at)
             mark = self.buffer[self.at : self.at + 1]
             self.at += len(mark)
             if not mark:

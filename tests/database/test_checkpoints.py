@@ -48,7 +48,7 @@ def test_batches_are_written_over_one_connection(tmp_path: Path) -> None:
     """Each has a cache of its own, of 64 MB; who moves the log needs none."""
     with Store.open(tmp_path / "papers.db") as store:
         store.load(PAPERS)
-        assert store.database._engine.pool.checkedin() == 1  # type: ignore[attr-defined]
+        assert store.database._engine.pool.checkedin() == 1  # type: ignore[attr-defined]  # a QueuePool
 
 
 def test_a_load_of_one_batch_starts_no_thread(
@@ -127,7 +127,7 @@ def test_a_disk_that_fails_leaves_the_log_as_it_is(
     """The papers are committed; moving them can wait."""
 
     class Failing(sqlite3.Connection):
-        def execute(self, sql, *args):  # type: ignore[no-untyped-def]
+        def execute(self, sql: str, *args: object) -> object:
             if "PASSIVE" in sql:
                 raise sqlite3.OperationalError("disk I/O error")
             return super().execute(sql, *args)
