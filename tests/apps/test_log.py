@@ -209,16 +209,22 @@ def test_configurations(answer):
     assert json.loads(config["ranking"])["w_bm25"] == 0.5
 
 
-def test_entries_that_wait_are_counted(path, answer, monkeypatch):
+def test_entries_that_wait_are_counted(path, answer, capsys, monkeypatch):
     """What lies beside the file while another process holds it."""
     monkeypatch.setattr("litstore.querylog.record.LOCK_WAIT_S", 0.01)
     with litstore.open(path) as store, closing(sqlite3.connect(path, isolation_level=None)) as lock:
         lock.execute("BEGIN IMMEDIATE")
         RetrievalClient(store).search("sparse")
         assert answer("log", "status")["results"][0]["waiting"] == 1
+        told = "1 search waits beside the file"
+        for command in (["log"], ["log", "list"], ["log", "export"]):
+            assert run([*command, "--db", path]) == 0
+            assert told in capsys.readouterr().err
         lock.execute("ROLLBACK")
         RetrievalClient(store).search("sparse")
         assert answer("log", "status")["results"][0]["waiting"] == 0
+        assert run(["log", "list", "--db", path]) == 0
+        assert "wait" not in capsys.readouterr().err
 
 
 def test_one_search_is_shown_with_its_profile_and_every_part(path, answer, capsys):

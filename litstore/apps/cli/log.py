@@ -92,6 +92,7 @@ def log(context: click.Context, limit: int, db: str | None, as_json: bool) -> in
     if context.invoked_subcommand is None:
         with litstore.open(db, create=False) as store:
             _list(store, as_json, store.query_log.latest(limit))
+            tell_waiting(store)
     return OK
 
 
@@ -125,6 +126,18 @@ def list_(store: litstore.Store, as_json: bool, limit: int, which: dict[str, Any
     Example:  litstore log list --since 7d --zero-results
     """
     _list(store, as_json, store.query_log.entries(limit=limit, **which))
+    tell_waiting(store)
+
+
+def tell_waiting(store: litstore.Store) -> None:
+    """Say so where searches are left out, because the log has not got them yet."""
+    waiting = store.query_log.waiting()
+    if waiting:
+        verb = "waits" if waiting == 1 else "wait"
+        note(
+            f"{counted(waiting, 'search')} {verb} beside the file, logged while it was "
+            "locked; the next search takes them in"
+        )
 
 
 def _list(_store: litstore.Store, as_json: bool, entries: list[LoggedQuery]) -> None:
@@ -166,6 +179,7 @@ def show(store: litstore.Store, as_json: bool, query_id: str) -> None:
     """
     found = store.query_log.find(query_id)
     if found is None:
+        tell_waiting(store)
         raise UnknownQueryError(query_id)
     entry, hits = found
     profile = {c.fingerprint: c.profile for c in store.query_log.configs()}.get(entry.config)
@@ -217,6 +231,7 @@ def export(
         return _write_csv(stream, found, hits=hits)
 
     note(counted(write(sys.stdout) if out == "-" else _written(out, write), "search"))
+    tell_waiting(store)
 
 
 def _written(out: str, write: Callable[[TextIO], int]) -> int:

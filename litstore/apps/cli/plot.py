@@ -12,7 +12,7 @@ import click
 
 import litstore
 from litstore.apps.cli.commands import OK, db_option, json_option
-from litstore.apps.cli.log import moment
+from litstore.apps.cli.log import moment, tell_waiting
 from litstore.apps.cli.output import envelope, note, printable, say, table
 from litstore.querylog import plots, read
 from litstore.querylog.series import BUCKETS, Series
@@ -82,6 +82,7 @@ def plot(
             by or ("search" if query else "day"), exact=exact, configs=configs, query=query,
             since=moment(since, "--since"), until=moment(until, "--until"),
         )  # fmt: skip
+        tell_waiting(store)
     with _no_help_texts():
         plots.save(found, out, title=title, theme=theme)
     rows = _compared(found, configs) if configs else []
