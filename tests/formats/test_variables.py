@@ -140,6 +140,7 @@ BOB = [{"family": "Roodyn", "given": "Bob D."}]
         ({"type": "software", "version": "v2.1"}, "On tea (Version 2.1) [Computer software].", "On tea [computer software]. Version 2.1. 2010."),
         ({"type": "software", "version": "2.1 beta"}, "On tea (Version 2.1 beta) [Computer software].",
          "On tea [computer software]. Version 2.1 beta. 2010."),
+        ({"type": "dataset", "version": "Version 3"}, "On tea (Version 3) [Data set].", "On tea [data set]. Version 3. 2010."),
         ({"issued": None, "URL": "https://x.no", "accessed": {"date-parts": [[2020, 5, 3]]}},
          "(n.d.). On tea. Retrieved May 3, 2020, from https://x.no", "On tea [Internet]. [date unknown] [cited 2020 May 3]. Available"),
         ({"URL": "https://x.no", "accessed": {"date-parts": [[2020, 5, 3]]}}, "On tea. https://x.no", "On tea [Internet]. 2010 [cited 2020 May 3]."),

@@ -54,11 +54,11 @@ def initials(given: str, *, dots: bool = True) -> str:
 def edition(entry: Entry) -> str:
     """Return "2nd ed." of 2, "2nd" or "2nd ed."; of a first edition nothing.
 
-    What names an edition in another language is as it is; software has versions.
+    What names an edition in another language is as it is; software and data have versions.
     """
     text = entry.text("edition").rstrip(".")
     version = entry.further.get("version", "")
-    if entry.paper.type == "software" and not text and version:
+    if entry.paper.type in ("software", "dataset") and not text and version:
         return version if "version" in version.lower() else f"Version {version.removeprefix('v')}"
     if not text or text.lower() in ("1", "1st", "first"):
         return ""
