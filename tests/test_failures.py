@@ -20,7 +20,7 @@ import litstore
 from litstore import Paper, RetrievalClient
 from litstore.apps.cli import run as run_command
 from litstore.citations import edges, recount
-from litstore.database import engine
+from litstore.database import engine, sqlite_errors
 from litstore.database.engine import Database
 from litstore.database.layout import APPLICATION_ID
 from litstore.errors import (
@@ -1271,7 +1271,7 @@ def test_a_folder_that_may_not_be_written(path, loaded, monkeypatch):
     assert loaded == path.read_bytes()
 
 
-AS_NOBODY = """
+BECOME_NOBODY = """
 import pathlib
 folder, uid = pathlib.Path(sys.argv[1]), int(sys.argv[2])
 with litstore.open(":memory:") as store:  # Everything is imported while it can be.
@@ -1282,6 +1282,9 @@ if uid:
     os.setgroups([])
     os.setgid(uid)
     os.setuid(uid)
+"""
+
+AS_NOBODY = """
 with litstore.open(folder / "papers.db") as store:
     result = RetrievalClient(store).search("one w1")
     said(f"{store.read_only} {store.database.immutable} {result.hit_count > 0} {result.query_id}")
@@ -1307,13 +1310,46 @@ def test_without_permission(loaded):
         (folder / "secret.db").chmod(0o000)
         (folder / "papers.db").chmod(0o444)
         folder.chmod(0o555)
-        code, out = run(AS_NOBODY, folder, uid)
+        code, out = run(BECOME_NOBODY + AS_NOBODY, folder, uid)
         folder.chmod(0o755)
         assert sorted(file.name for file in folder.iterdir()) == ["papers.db", "secret.db"]
         assert loaded == (folder / "papers.db").read_bytes()
     assert out[:5] == ["True", "True", "True", "None", "0"]
     assert out[5:7] == ["NotAStoreError", "ReadOnlyStoreError"]
     assert len(out) == 8
+    assert code == 0
+
+
+AMONG_READERS = """
+with litstore.open(folder / "papers.db") as store:
+    said(RetrievalClient(store).search("one w1").hit_count > 0)
+    try:
+        store.delete("p00001")
+    except LitstoreError as error:
+        said(f"{type(error).__name__} {f'remove {folder}/papers.db-shm' in str(error)}")
+"""
+
+
+def test_what_a_reader_left_in_the_way_is_named(loaded):
+    """A log that belongs to one who may only read keeps the owner from writing: he is told."""
+    if not hasattr(os, "geteuid"):
+        pytest.skip("permissions are another thing here")
+    uid = 65534 if os.geteuid() == 0 else 0
+    with tempfile.TemporaryDirectory() as name:
+        folder, path = Path(name), Path(name, "papers.db")
+        path.write_bytes(loaded)
+        folder.chmod(0o777)
+        assert sqlite_errors.in_the_way(str(path)) is None
+        with closing(sqlite3.connect(path)) as reader:
+            reader.execute("SELECT count(*) FROM papers").fetchone()
+            for ending in ("-wal", "-shm"):
+                Path(f"{path}{ending}").chmod(0o444)
+            if uid:
+                os.chown(path, uid, uid)
+                for ending in ("-wal", "-shm"):
+                    os.chown(f"{path}{ending}", 0, 0)
+            code, out = run(BECOME_NOBODY + AMONG_READERS, folder, uid)
+    assert out == ["True", "ReadOnlyStoreError", "True"]
     assert code == 0
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from pathlib import Path
 from typing import Final
 
 from litstore.errors import (
@@ -80,9 +82,31 @@ def locked(path: str) -> StoreLockedError:
     return StoreLockedError(_LOCKED.format(path=path), path=path)
 
 
+def in_the_way(path: str) -> str | None:
+    """Return which files beside a store keep the user from writing to it, and what helps.
+
+    None where there are none. Who may read a store but not write to it leaves the files of SQLite's
+    log beside it, as his own, where the folder lets him.
+    """
+    foreign = [
+        f"{path}{ending}"
+        for ending in ("-wal", "-shm")
+        if Path(f"{path}{ending}").exists() and not os.access(f"{path}{ending}", os.W_OK)
+    ]
+    if not foreign or not os.access(path, os.W_OK):
+        return None
+    verb = "belongs" if len(foreign) == 1 else "belong"
+    return (
+        f"{' and '.join(foreign)} {verb} to somebody who reads the store and may not write to it. "
+        f"When nobody has it open, remove {path}-shm, and {path}-wal if it is empty"
+    )
+
+
 def explanation(error: sqlite3.Error, path: str) -> StoreError:
     """Return what an error of SQLite means for the store at `path`."""
     code = getattr(error, "sqlite_errorcode", None) or 0
+    if code & 0xFF == sqlite3.SQLITE_READONLY and (obstacle := in_the_way(path)):
+        return ReadOnlyStoreError(f"{path} cannot be written: {obstacle}", path=path)
     if code & 0xFF == sqlite3.SQLITE_IOERR and code not in WRITES_THAT_FAIL:
         kind, text = _UNREADABLE
     elif not code and "Could not decode" in str(error):

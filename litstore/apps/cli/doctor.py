@@ -19,7 +19,7 @@ import click
 import litstore
 from litstore.apps.cli.commands import CHECK_FAILED, OK, db_option, json_option
 from litstore.apps.cli.output import envelope, printable, table
-from litstore.database import migrate
+from litstore.database import migrate, sqlite_errors
 from litstore.database.engine import MEMORY, Database
 from litstore.errors import LitstoreError
 from litstore.index import kernel
@@ -153,6 +153,8 @@ def _opened(database: Database) -> Iterator[Finding]:
     elif database.read_only:
         message = "read only: searches work, nothing is logged; make file and folder writable"
         yield Finding("writing", "note", message)
+    elif obstacle := sqlite_errors.in_the_way(path):
+        yield Finding("writing", "problem", obstacle)
     else:
         yield Finding("writing", "ok", "file and folder can be written")
     yield _quick_check(database)

@@ -13,6 +13,7 @@ from litstore.apps.cli.commands import NOT_FOUND, OK, db_option, json_option, pr
 from litstore.apps.cli.filtering import filter_options
 from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
 from litstore.config import PROFILES, SEED_WEIGHTS, RetrievalConfig, find_profile
+from litstore.database import sqlite_errors
 from litstore.fields import counted
 from litstore.filters import SearchFilters
 from litstore.ranking.hits import RankedPaper, RetrievalResult
@@ -154,6 +155,8 @@ def _tell_unlogged(store: litstore.Store) -> None:
         note(f"{printable(store.path)} is read-only here: this search is not logged")
     elif store.query_log.dropped:
         note(f"{printable(store.path)} could not be written: this search is not logged")
+        if obstacle := sqlite_errors.in_the_way(store.path):
+            note(printable(obstacle))
 
 
 def print_ranked(result: RetrievalResult) -> None:
