@@ -85,12 +85,15 @@ def test_an_older_schema_is_told_and_left_alone(examine, tmp_path):
 
 def test_what_lies_beside_the_store(examine, path, monkeypatch):
     Path(f"{path}-querylog.jsonl").write_text("{}\n")
+    Path(f"{path}.x1.partial").write_bytes(bytes(1_500))
     monkeypatch.setattr(doctor, "LOW_DISK_BYTES", 2**62)
     monkeypatch.setattr(doctor, "_on_network", lambda _: True)
     code, found = examine(path)
     assert code == 7
     assert ("note", "note") == (found["query log"][0], found["disk"][0])
     assert found["file system"][0] == "problem"
+    assert found["unfinished"][0] == "note"
+    assert "papers.db.x1.partial (1,500 bytes)" in found["unfinished"][1]
 
 
 def test_network_file_systems_are_read_off_the_mount_table(monkeypatch):

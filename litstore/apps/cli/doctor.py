@@ -9,6 +9,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from glob import escape
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -185,6 +186,15 @@ def _beside(path: str, size: int) -> Iterator[Finding]:
     if waiting.exists() and waiting.stat().st_size:
         message = "entries wait beside the file; the next logged search takes them in"
         yield Finding("query log", "note", message)
+    place = Path(os.path.realpath(path))
+    halves = sorted(place.parent.glob(f"{escape(place.name)}.*.partial"))
+    if halves:
+        n_bytes = sum(half.stat().st_size for half in halves)
+        message = (
+            f"{', '.join(half.name for half in halves)} ({n_bytes:,} bytes): of a backup or a "
+            "restore that runs, or was killed; remove it if none runs"
+        )
+        yield Finding("unfinished", "note", message)
     free = shutil.disk_usage(Path(path).absolute().parent).free
     low = free < max(LOW_DISK_BYTES, size)
     message = f"{free:,} bytes free" + (
