@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sqlite3
 import threading
 import time
@@ -351,18 +352,22 @@ def upgrade(database: Database, *, to: str = "head") -> str | None:
     Returns None, and does nothing, where the schema is up to date. Raises MigrationError, with the
     old state kept, if a migration fails, and StoreLockedError if none could start.
     """
-    if revision(database) == HEAD:
+    found = revision(database)
+    if found == HEAD:
         return None
+    name = f"{database.path}.backup-{found}"
+    before = _backups(name)
     with database.write():
         # Another process may have backed up, or upgraded, while this one waited for the lock.
-        found = revision(database)
-        if found == HEAD:
+        if revision(database) == HEAD:
             return None
-        copy = backup(database, free_name(f"{database.path}.backup-{found}"))
+        others = _backups(name) - before
+        copy = min(others) if others else backup(database, free_name(name))
     try:
         run_migrations(database, to=to)
     except StoreLockedError:
-        Path(copy).unlink()
+        if not others and revision(database) == found:
+            Path(copy).unlink()
         raise
     except Exception as error:
         raise MigrationError(
@@ -371,6 +376,13 @@ def upgrade(database: Database, *, to: str = "head") -> str | None:
             path=database.path,
         ) from error
     return copy
+
+
+def _backups(name: str) -> set[str]:
+    """The whole backups of this name, the numbered ones too."""
+    place = Path(name)
+    named = re.compile(rf"{re.escape(place.name)}(\.\d+)?")
+    return {str(file) for file in place.parent.iterdir() if named.fullmatch(file.name)}
 
 
 def free_name(name: str) -> str:

@@ -389,6 +389,47 @@ class TestFailure:
             thread.join()
         assert opened == ["9999"] * 4
 
+    def test_who_waits_while_another_backs_up_makes_no_second_backup(
+        self,
+        filled: Path,
+        add_revision: Callable[[str], None],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """The second one gets the lock between the first one's backup and its migration."""
+        old, make_backup, migrations = migrate.HEAD, migrate.backup, migrate.run_migrations
+        list_backups = migrate._backups
+        add_revision(REBUILD_PAPERS)
+        first, waits = threading.current_thread(), threading.Event()
+
+        def second_opens() -> None:
+            migrate.open_database(str(filled)).close()
+
+        second = threading.Thread(target=second_opens)
+
+        def list_and_tell(name: str) -> set[str]:
+            if threading.current_thread() is second:
+                waits.set()
+            return list_backups(name)
+
+        def back_up_while_second_waits(database: Database, destination: str) -> str:
+            assert threading.current_thread() is first
+            second.start()
+            assert waits.wait(10)
+            return make_backup(database, destination)
+
+        def let_second_go_first(database: Database, *, to: str) -> None:
+            if threading.current_thread() is first:
+                second.join()
+            migrations(database, to=to)
+
+        monkeypatch.setattr(migrate, "_backups", list_and_tell)
+        monkeypatch.setattr(migrate, "backup", back_up_while_second_waits)
+        monkeypatch.setattr(migrate, "run_migrations", let_second_go_first)
+        with closing(migrate.open_database(str(filled))) as database:
+            assert migrate.revision(database) == "9999"
+        backups = [path.name for path in filled.parent.glob("*.backup-*")]
+        assert backups == [f"filled.db.backup-{old}"]
+
     def test_stores_can_be_migrated_in_two_threads(
         self, tmp_path: Path, add_revision: Callable[[str], None]
     ) -> None:
