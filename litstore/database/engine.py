@@ -13,16 +13,16 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import quote
 
 import msgspec
-from sqlalchemy import URL, Connection, create_engine, event
+from sqlalchemy import URL, Connection, create_engine
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import QueuePool, StaticPool
+from sqlalchemy.pool import NullPool, StaticPool
 
 from litstore.database import sqlite_errors
 from litstore.errors import (
@@ -71,11 +71,12 @@ _SETTINGS: Final = (
 )
 _HEADER: Final = b"SQLite format 3\x00"
 _MISREAD: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-_BEGIN: Final = "litstore_begin"
 # Made of its part: a text would have to be parsed.
 _URL: Final = URL.create("sqlite+pysqlite")
 _BRIEFLY: Final = f"PRAGMA busy_timeout = {int(LOCK_WAIT_S * 1000)}"
 _WIDE: Final = "litstore_wide_cache"
+_IDLE: Final = 5
+"""So many connections are kept open for later transactions."""
 SNAPSHOT_SQL: Final = "SELECT 1 FROM sqlite_master LIMIT 0"
 """Reads nothing, but SQLite chooses the snapshot of the transaction when it runs."""
 
@@ -100,19 +101,17 @@ class Database:
         self._closed = False
         self._n_first_reads = 0
         self._identity: tuple[int, int] | None = None
+        # Used from the end: the connection used last has its pages in memory. A pool of the layer
+        # above would wrap it anew for each search, which takes longer than its statements.
+        self._idle: list[Connection] = []
         self._one_at_a_time = threading.RLock() if path == MEMORY else nullcontext()
         self._engine = create_engine(
             _URL,
-            creator=self._pooled,
+            creator=self._connect_to_keep,
             # Every transaction is ended by whoever began it.
             pool_reset_on_return=None,
-            **(
-                {"poolclass": StaticPool}
-                if path == MEMORY
-                else {"poolclass": QueuePool, "max_overflow": -1}
-            ),
+            poolclass=StaticPool if path == MEMORY else NullPool,
         )
-        event.listen(self._engine, "begin", _emit_begin)
 
     def connect(self) -> sqlite3.Connection:
         """Return a new raw connection with this database's settings; the caller closes it."""
@@ -130,7 +129,25 @@ class Database:
             raise
         return connection
 
-    def _pooled(self) -> sqlite3.Connection:
+    @contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        """A connection, outside of a transaction."""
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._engine.connect()
+        try:
+            yield connection
+        finally:
+            usable = not connection.invalidated and not raw_connection(connection).in_transaction
+            if usable and len(self._idle) < _IDLE:
+                self._idle.append(connection)
+            else:
+                connection.close()
+            if self._closed:
+                self._close_idle()
+
+    def _connect_to_keep(self) -> sqlite3.Connection:
         connection = self.connect()
         connection.execute(_BRIEFLY).close()
         connection.execute(f"PRAGMA cache_size = -{FIRST_CACHE_KB}").close()
@@ -180,8 +197,8 @@ class Database:
         with (
             self.explained(),
             self._one_at_a_time,
-            self._engine.connect() as connection,
-            connection.begin(),
+            self._connection() as connection,
+            _transaction(connection, _begin_reading),
         ):
             self.require_same_file()
             if self._n_first_reads < FIRST_READS:
@@ -237,7 +254,7 @@ class Database:
                 f"{self.path} is open for reading only; it cannot be changed{remedy}",
                 path=self.path,
             )
-        with self.explained(), self._one_at_a_time, self._engine.connect() as connection:
+        with self.explained(), self._one_at_a_time, self._connection() as connection:
             raw = raw_connection(connection)
             raw.execute(f"PRAGMA busy_timeout = {int(wait_s * 1000)}")
             self._widen_cache(connection)
@@ -245,7 +262,7 @@ class Database:
             if not move_log:
                 raw.execute("PRAGMA wal_autocheckpoint = 0")
             try:
-                with connection.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"}).begin():
+                with _transaction(connection, _begin_writing):
                     yield connection
                     self.require_same_file()
             finally:
@@ -310,7 +327,7 @@ class Database:
         with (
             suppress(StoreLockedError, StoreFullError),
             self.explained(),
-            self._engine.connect() as connection,
+            self._connection() as connection,
         ):
             raw = raw_connection(connection)
             raw.execute("PRAGMA busy_timeout = 0")
@@ -338,7 +355,13 @@ class Database:
     def close(self) -> None:
         """Close every connection; the database cannot be used afterwards."""
         self._closed = True
+        self._close_idle()
         self._engine.dispose()
+
+    def _close_idle(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
 
 def raw_connection(connection: Connection) -> sqlite3.Connection:
@@ -351,13 +374,32 @@ def _check_constraints(raw: sqlite3.Connection, check: bool) -> None:
     raw.execute(f"PRAGMA ignore_check_constraints = {int(not check)}")
 
 
-def _emit_begin(connection: Connection) -> None:
-    # A search runs this once: through the layers above it would take longer than the statements.
+@contextmanager
+def _transaction(connection: Connection, begin: Callable[[Connection], None]) -> Iterator[None]:
+    """What `begin` began is committed at the end, rolled back on any exception.
+
+    The layer above hears of a reading transaction with the first statement that runs through it:
+    most searches run none, and need not pay for that.
+    """
     raw = raw_connection(connection)
-    statement = connection.get_execution_options().get(_BEGIN)
-    if statement is not None:
-        raw.execute(statement)
-        return
+    begin(connection)
+    try:
+        yield
+        connection.commit()
+        raw.commit()
+    except BaseException:
+        connection.rollback()
+        raw.rollback()
+        raise
+
+
+def _begin_writing(connection: Connection) -> None:
+    raw_connection(connection).execute("BEGIN IMMEDIATE")
+    connection.begin()
+
+
+def _begin_reading(connection: Connection) -> None:
+    raw = raw_connection(connection)
     raw.execute("BEGIN")
     try:
         _take_snapshot(raw)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import ExitStack, suppress
 from pathlib import Path
+
+import pytest
+from sqlalchemy import text
 
 import litstore
 from litstore.database.engine import CACHE_KB, FIRST_CACHE_KB, FIRST_READS, Database, raw_connection
@@ -31,4 +36,107 @@ def test_who_writes_has_the_large_one_at_once(tmp_path: Path) -> None:
     with database.write():
         pass
     assert cache_kb(database) == CACHE_KB
+    database.close()
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    """With a table to write into."""
+    litstore.open(tmp_path / "papers.db").close()
+    database = Database(str(tmp_path / "papers.db"))
+    with database.write() as connection:
+        raw_connection(connection).execute("CREATE TABLE notes (note TEXT)")
+    return database
+
+
+def notes(database: Database) -> list[str]:
+    with database.read() as connection:
+        return [note for (note,) in raw_connection(connection).execute("SELECT note FROM notes")]
+
+
+def test_one_connection_serves_one_transaction_after_the_other(database: Database) -> None:
+    """Its cache holds the pages that the last one read."""
+    used = set()
+    for _ in range(3):
+        with database.read() as connection:
+            used.add(id(raw_connection(connection)))
+        with database.write() as connection:
+            used.add(id(raw_connection(connection)))
+        database.checkpoint(always=True)
+    assert len(used) == 1
+    database.close()
+
+
+@pytest.mark.parametrize("at_once", [2, 9])
+def test_transactions_at_once_have_a_connection_each(database: Database, at_once: int) -> None:
+    with ExitStack() as stack:
+        connections = [stack.enter_context(database.read()) for _ in range(at_once)]
+        raws = [raw_connection(connection) for connection in connections]
+        assert len(set(map(id, raws))) == at_once
+    still_open = 0
+    for raw in raws:
+        with suppress(sqlite3.ProgrammingError):
+            still_open += raw.execute("SELECT 1").fetchone()[0]
+    assert still_open == min(at_once, 5)
+    database.close()
+    for raw in raws:
+        with pytest.raises(sqlite3.ProgrammingError):
+            raw.execute("SELECT 1")
+
+
+def test_what_was_in_use_when_the_database_was_closed_is_closed_at_its_end(
+    database: Database,
+) -> None:
+    with database.read() as connection:
+        raw = raw_connection(connection)
+        database.close()
+        assert raw.execute("SELECT count(*) FROM notes").fetchone() == (0,)
+    with pytest.raises(sqlite3.ProgrammingError):
+        raw.execute("SELECT 1")
+
+
+@pytest.mark.parametrize("through", ["sqlalchemy", "sqlite3", "both"])
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_transaction_is_one_whichever_layer_runs_its_statements(
+    database: Database, through: str, fails: bool
+) -> None:
+    with suppress(ZeroDivisionError), database.write() as connection:
+        if through != "sqlite3":
+            connection.execute(text("INSERT INTO notes VALUES ('a')"))
+        if through != "sqlalchemy":
+            raw_connection(connection).execute("INSERT INTO notes VALUES ('b')")
+        assert len(notes(database)) == 0, "nobody else sees it before it is committed"
+        if fails:
+            raise ZeroDivisionError
+    expected = {"sqlalchemy": ["a"], "sqlite3": ["b"], "both": ["a", "b"]}[through]
+    assert notes(database) == ([] if fails else expected)
+    database.close()
+
+
+@pytest.mark.parametrize("through", ["sqlalchemy", "sqlite3"])
+def test_a_reading_transaction_keeps_its_snapshot(database: Database, through: str) -> None:
+    def count(connection: object) -> int:
+        if through == "sqlite3":
+            return raw_connection(connection).execute("SELECT count(*) FROM notes").fetchone()[0]
+        return connection.execute(text("SELECT count(*) FROM notes")).scalar_one()
+
+    for _ in range(2):  # with the connection that is new, and with one that was used
+        before = len(notes(database))
+        with database.read() as connection:
+            with database.write() as other:
+                raw_connection(other).execute("INSERT INTO notes VALUES ('c')")
+            assert count(connection) == before
+        assert len(notes(database)) == before + 1
+    database.close()
+
+
+def test_a_search_that_failed_leaves_its_connection_to_the_next(database: Database) -> None:
+    with pytest.raises(ZeroDivisionError), database.read() as connection:
+        first = raw_connection(connection)
+        connection.execute(text("SELECT 1")).all()
+        raise ZeroDivisionError
+    with database.read() as connection:
+        assert raw_connection(connection) is first
+        assert connection.execute(text("SELECT count(*) FROM notes")).scalar_one() == 0
+    assert not first.in_transaction
     database.close()
