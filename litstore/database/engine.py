@@ -15,9 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import quote
+from weakref import proxy
 
 import msgspec
 from sqlalchemy import URL, Connection, create_engine
@@ -105,9 +107,10 @@ class Database:
         # above would wrap it anew for each search, which takes longer than its statements.
         self._idle: list[Connection] = []
         self._one_at_a_time = threading.RLock() if path == MEMORY else nullcontext()
+        # What SQLAlchemy keeps of a connection in use must not keep the Database, which keeps that.
         self._engine = create_engine(
             _URL,
-            creator=self._connect_to_keep,
+            creator=partial(Database._connect_to_keep, proxy(self)),
             # Every transaction is ended by whoever began it.
             pool_reset_on_return=None,
             poolclass=StaticPool if path == MEMORY else NullPool,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sqlite3
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -140,3 +142,19 @@ def test_a_search_that_failed_leaves_its_connection_to_the_next(database: Databa
         assert connection.execute(text("SELECT count(*) FROM notes")).scalar_one() == 0
     assert not first.in_transaction
     database.close()
+
+
+def test_who_forgets_to_close_leaves_no_file_open(tmp_path: Path) -> None:
+    def n_open() -> int:
+        found = [os.path.realpath(fd) for fd in Path("/proc/self/fd").iterdir()]
+        return sum(name.startswith(str(tmp_path.resolve())) for name in found)
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("the system does not tell which files are open")
+    database = Database(str(tmp_path / "papers.db"))
+    with database.read(), database.read() as connection:
+        connection.execute(text("SELECT 1")).all()
+    assert n_open()
+    del database, connection
+    gc.collect()
+    assert n_open() == 0
