@@ -49,7 +49,8 @@
 #define WINDOW_BITS 12
 #define WINDOW (1 << WINDOW_BITS)
 #define ESCAPE 255
-#define SAMPLE 256
+#define SAMPLE 32
+#define PROMISING 4096           /* of so many of a term's postings the best are scored first */
 #define PROBE_COST 48            /* reading postings that take as long as looking up one, about */
 #define GIVE_UP_COST 16          /* the same for a document that is soon seen not to be good enough */
 #define CROWDING_COST 600        /* postings that take as long as looking at every sum of a window */
@@ -518,16 +519,42 @@ static inline float contribution(const Cursor *cursor, uint8_t tf, int64_t doc, 
     return cursor->weight * (f * 2.5f / (f + (float)norms[doc]));
 }
 
-/* What a term adds to the score of a document, at most and about. Documents must ascend. */
-static inline float reach(Cursor *cursor, int64_t doc, const double *norms)
+/* Add to each of some documents, which ascend, what a term adds to its score, at most and about. The
+ * documents are `low` and so many more. */
+static void add_reaches(Cursor *cursor, int64_t low, const uint16_t *places, float *reached, int n,
+                        const double *norms)
 {
-    int32_t slot = find_slot(cursor, doc);
-    if (slot < 0)
-        return 0;
-    const Row *row = cursor->term->rows + cursor->row;
-    if (cursor->levels)
-        return level_scale(cursor, row) * (float)cursor->levels[row->start + slot];
-    return row->tfs[slot] ? contribution(cursor, row->tfs[slot], doc, norms) : 0;
+    const Term *term = cursor->term;
+    for (int j = 0; j < n;) {
+        seek_row(cursor, low + places[j]);
+        if (cursor->row >= term->n_rows)
+            return;
+        const Row *row = term->rows + cursor->row;
+        int64_t base = row->first - low, last = row->last - low;
+        while (j < n && places[j] < base)
+            j++;
+        const uint8_t *levels = cursor->levels ? cursor->levels + row->start : NULL;
+        float scale = level_scale(cursor, row);
+        if (row->width == 0 && levels) {
+            for (; j < n && places[j] <= last; j++)
+                reached[j] += scale * (float)levels[places[j] - base];
+            continue;
+        }
+        for (; j < n && places[j] <= last; j++) {
+            int32_t slot = (int32_t)(places[j] - base);
+            if (row->width) {
+                uint32_t offset = (uint32_t)slot;
+                slot = cursor->slot = seek_slot(row, cursor->slot, offset);
+                /* There is a slot: the last of the row is not before the document. */
+                if (offset_at(row, slot) != offset)
+                    continue;
+            }
+            if (levels)
+                reached[j] += scale * (float)levels[slot];
+            else if (row->tfs[slot])
+                reached[j] += contribution(cursor, row->tfs[slot], low + places[j], norms);
+        }
+    }
 }
 
 /* ---- a query ------------------------------------------------------------------------------ */
@@ -627,19 +654,38 @@ static int keep(Found *found, int64_t doc, double score)
     return 0;
 }
 
-/* Score the first papers of a term, at most `budget`, but for those that hold one of the terms before
- * it in `order`; return how many were scored. */
+/* The lowest level of the `n` best among the first postings of a term. */
+static uint8_t promising(const Cursor *cursor, Py_ssize_t n)
+{
+    Py_ssize_t counts[LEVELS + 1] = {0}, found = 0;
+    Py_ssize_t most = n < PROMISING / 4 ? PROMISING : PY_SSIZE_T_MAX;
+    Py_ssize_t size = cursor->term->n_slots < most ? cursor->term->n_slots : most;
+    int level = LEVELS;
+    for (Py_ssize_t i = 0; i < size; i++)
+        counts[cursor->levels[i]]++;
+    while (level > 1 && (found += counts[level]) < n)
+        level--;
+    return (uint8_t)level;
+}
+
+/* Score some papers of a term, at most `budget`, but for those that hold one of the terms before it in
+ * `order`; return how many were scored. */
 static Py_ssize_t sample_term(Query *query, Best *best, Cursor *scratch, const Py_ssize_t *order,
                               Py_ssize_t place, Py_ssize_t budget)
 {
     const Term *term = query->cursors[order[place]].term;
     Py_ssize_t scored = 0;
+    /* With a filter the best ones may lie far apart. */
+    const uint8_t *levels = query->allowed ? NULL : query->cursors[order[place]].levels;
+    uint8_t least = levels ? promising(query->cursors + order[place], budget) : 1;
     memcpy(scratch, query->cursors, (size_t)query->n_terms * sizeof(Cursor));
     for (Py_ssize_t r = 0; r < term->n_rows && scored < budget; r++) {
         const Row *row = term->rows + r;
         for (int32_t i = 0; i < row->n && scored < budget; i++) {
+            if (levels ? levels[row->start + i] < least : !row->tfs[i])
+                continue;
             int64_t doc = row->first + (row->width ? (int64_t)offset_at(row, i) : i);
-            if (!row->tfs[i] || (query->allowed && !query->allowed[doc]))
+            if (query->allowed && !query->allowed[doc])
                 continue;
             double score = exact(query, doc, scratch);
             int known = 0;
@@ -690,11 +736,12 @@ static inline uint32_t bytes_from(const uint8_t *bytes, uint8_t least)
 static inline uint32_t floats_from(const float *floats, float least)
 {
 #ifdef __SSE2__
-    __m128 limit = _mm_set1_ps(least);
-    uint32_t bits = 0;
-    for (int i = 0; i < LANES; i += 4)
-        bits |= (uint32_t)_mm_movemask_ps(_mm_cmpge_ps(_mm_loadu_ps(floats + i), limit)) << i;
-    return bits;
+    __m128 limit = _mm_set1_ps(least), some[LANES / 4];
+    for (int i = 0; i < LANES / 4; i++)
+        some[i] = _mm_cmpge_ps(_mm_loadu_ps(floats + 4 * i), limit);
+    __m128i low = _mm_packs_epi32(_mm_castps_si128(some[0]), _mm_castps_si128(some[1]));
+    __m128i high = _mm_packs_epi32(_mm_castps_si128(some[2]), _mm_castps_si128(some[3]));
+    return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high));
 #else
     uint32_t bits = 0;
     for (int i = 0; i < LANES; i++)
@@ -737,6 +784,13 @@ typedef struct {
     uint64_t touched[WINDOW / 64];
     int all;
 } Window;
+
+/* Documents of a window that may be good enough, by how far they are into it, ascending; and what they
+ * reach by the terms that were asked for them. */
+typedef struct {
+    uint16_t places[WINDOW];
+    float reached[WINDOW];
+} Left;
 
 static inline void add(Window *window, int64_t at, float value)
 {
@@ -925,6 +979,7 @@ typedef struct {
     Best best;
     Found found;
     Window *window;
+    Left *left;
     Py_ssize_t *order;         /* the terms that have something in the window, least reach first */
     Py_ssize_t n_active;
     Py_ssize_t n_passive;      /* so many of them are only probed */
@@ -942,50 +997,78 @@ static inline float needed(const Search *search)
     return (float)(limit / search->query->slack - (double)search->passive);
 }
 
-/* Take a document of which the terms that were read reach so much, unless it is too bad. */
-static inline int consider(Search *search, int64_t doc, float reached)
+/* Look up what is left in the passive terms, the weightiest first: a term at a time, so that the
+ * processor need not wait for one document before it fetches what another needs. */
+static int look_up(Search *search, int64_t low, int n)
 {
     const Query *query = search->query;
-    if (query->allowed && !query->allowed[doc])
-        return 0;
-    double limit = threshold(&search->best);
+    uint16_t *places = search->left->places;
+    float *reached = search->left->reached;
+    double limit = threshold(&search->best) / query->slack;
     float rest = search->passive;
-    if ((reached + rest) * query->slack < limit)
-        return 0;
-    for (Py_ssize_t i = search->n_passive; i--;) {
+    for (Py_ssize_t i = search->n_passive; i-- && n;) {
         Py_ssize_t t = search->order[i];
         rest -= query->cursors[t].reach;
-        reached += reach(search->probing + t, doc, query->norms);
-        if ((reached + (rest > 0 ? rest : 0)) * query->slack < limit)
-            return 0;
+        float least = (float)(limit - (rest > 0 ? (double)rest : 0));
+        add_reaches(search->probing + t, low, places, reached, n, query->norms);
+        int kept = 0;
+        for (int j = 0; j < n; j++) {
+            float reaches = reached[j];
+            places[kept] = places[j];
+            reached[kept] = reaches;
+            kept += reaches >= least;
+        }
+        n = kept;
     }
-    double score = exact(search->query, doc, search->scoring);
-    if (score < limit)
-        return 0;
-    if (keep(&search->found, doc, score))
-        return -1;
-    offer(&search->best, score);
+    return n;
+}
+
+/* Take the first `n` of what is left of the window, but for those that are too bad. */
+static int take(Search *search, int64_t low, int n)
+{
+    const Query *query = search->query;
+    const Left *left = search->left;
+    n = look_up(search, low, n);
+    for (int j = 0; j < n; j++) {
+        double limit = threshold(&search->best);
+        if ((double)left->reached[j] * query->slack < limit)
+            continue;
+        int64_t doc = low + left->places[j];
+        double score = exact(search->query, doc, search->scoring);
+        if (score < limit)
+            continue;
+        if (keep(&search->found, doc, score))
+            return -1;
+        offer(&search->best, score);
+    }
     search->too_many = search->found.n > search->most;
     return 0;
 }
 
-/* Whether `n` documents are sooner looked up in the next of the passive terms than it is read, for
- * which `more` postings, or as much work, come on top. */
-static int sooner_probed(const Search *search, int64_t n, int64_t more, int64_t low, int64_t high)
+/* So many documents are sooner looked up in the next of the passive terms than it is read, for which
+ * `more` postings, or as much work, come on top. */
+static int64_t sooner_looked_up(const Search *search, int64_t more, int64_t low, int64_t high)
 {
     const Cursor *next = search->query->cursors + search->order[search->n_passive - 1];
-    return n * GIVE_UP_COST <= crowd(next, low, high) + more;
+    return (crowd(next, low, high) + more) / GIVE_UP_COST;
+}
+
+static inline int may_be_found(const Query *query, int64_t doc)
+{
+    return !query->allowed || query->allowed[doc];
 }
 
 /* One term alone is read: its levels are compared, many at once. */
 static int filter(Search *search, Cursor *cursor, int64_t low, int64_t high)
 {
     const Term *term = cursor->term;
-    int64_t n = 0;
+    Left *left = search->left;
+    int n = 0;
     for (Py_ssize_t r = cursor->row; r < term->n_rows && term->rows[r].first < high; r++) {
         const Row *row = term->rows + r;
         Stretch part = stretch(cursor, r, low, high);
         const uint8_t *levels = cursor->levels + row->start;
+        int64_t base = row->first - low;
         float scale = level_scale(cursor, row), least = needed(search) / scale;
         if (least >= LEVELS + 1)
             continue;
@@ -1000,49 +1083,53 @@ static int filter(Search *search, Cursor *cursor, int64_t low, int64_t high)
                     bits |= (uint32_t)(levels[j] >= level) << (j - i);
             for (; bits; bits &= bits - 1) {
                 int32_t slot = i + __builtin_ctz(bits);
-                int64_t doc = row->first + (row->width ? (int64_t)offset_at(row, slot) : slot);
-                n++;
-                if (consider(search, doc, scale * (float)levels[slot]))
-                    return -1;
+                int64_t place = base + (row->width ? (int64_t)offset_at(row, slot) : slot);
+                left->places[n] = (uint16_t)place;
+                left->reached[n] = scale * (float)levels[slot];
+                n += may_be_found(search->query, low + place);
             }
         }
     }
     int64_t more = crowd(cursor, low, high) + CROWDING_COST;
-    search->many = search->n_passive && !sooner_probed(search, n, more, low, high);
-    return 0;
+    search->many = search->n_passive && n > sooner_looked_up(search, more, low, high);
+    return take(search, low, n);
 }
 
-/* How many documents of the window reach so much by what has been summed up. */
-static int64_t count_reaching(const Window *window, float least)
+/* Note the documents of the window that reach so much by what has been summed up. Return how many
+ * they are; not all of them are noted where they are more than `enough`. */
+static int note(Search *search, int64_t low, float least, int64_t enough)
 {
-    int64_t n = 0;
-    if (window->all) {
-        for (int i = 0; i < WINDOW; i += LANES)
-            n += __builtin_popcount(floats_from(window->sums + i, least));
-        return n;
+    const Window *window = search->window;
+    Left *left = search->left;
+    int n = 0, step = window->all ? LANES : 64;
+    for (int i = 0; i < WINDOW && n <= enough; i += step) {
+        uint64_t bits = window->all ? floats_from(window->sums + i, least) : window->touched[i / 64];
+        for (; bits; bits &= bits - 1) {
+            int at = i + __builtin_ctzll(bits);
+            left->places[n] = (uint16_t)at;
+            left->reached[n] = window->sums[at];
+            n += window->sums[at] >= least && may_be_found(search->query, low + at);
+        }
     }
-    for (int word = 0; word < WINDOW / 64; word++)
-        for (uint64_t bits = window->touched[word]; bits; bits &= bits - 1)
-            n += window->sums[64 * word + __builtin_ctzll(bits)] >= least;
     return n;
 }
 
-/* Read passive terms too, the weightiest first, while too many documents would be looked up. */
-static void read_more(Search *search, int64_t low, int64_t high)
+/* Note what is left of the window; where too much is, read passive terms too, the weightiest first. */
+static int read_more(Search *search, int64_t low, int64_t high)
 {
     const Query *query = search->query;
     Window *window = search->window;
     search->many = 0;
-    while (search->n_passive) {
+    for (;;) {
         float least = needed(search);
-        int64_t n = count_reaching(window, least > 0 ? least : FLT_MIN);
-        if (sooner_probed(search, n, window->all ? 0 : CROWDING_COST, low, high))
-            return;
+        int64_t enough = WINDOW;
+        if (search->n_passive)
+            enough = sooner_looked_up(search, window->all ? 0 : CROWDING_COST, low, high);
+        int n = note(search, low, least > 0 ? least : FLT_MIN, enough);
+        if (n <= enough)
+            return n;
         search->many = 1;
-        if (!window->all) {
-            memset(window->touched, 0, sizeof window->touched);
-            window->all = 1;
-        }
+        window->all = 1;
         search->n_passive--;
         accumulate(query->cursors + search->order[search->n_passive], query->norms, low, high, window);
         search->passive = 0;
@@ -1059,34 +1146,19 @@ static int sum_up(Search *search, int64_t low, int64_t high)
     int64_t n = 0;
     for (Py_ssize_t i = search->n_passive; i < search->n_active; i++)
         n += crowd(query->cursors + search->order[i], low, high);
-    window->all = n >= CROWDED;
+    int all = window->all = n >= CROWDED;
     for (Py_ssize_t i = search->n_passive; i < search->n_active; i++)
         accumulate(query->cursors + search->order[i], query->norms, low, high, window);
-    read_more(search, low, high);
-    if (window->all) {
-        float least = needed(search);
-        least = least > 0 ? least : FLT_MIN;
-        for (int i = 0; i < WINDOW; i += LANES)
-            for (uint32_t bits = floats_from(window->sums + i, least); bits; bits &= bits - 1) {
-                int at = i + __builtin_ctz(bits);
-                if (consider(search, low + at, window->sums[at]))
-                    return -1;
-            }
+    int n_left = read_more(search, low, high);
+    if (window->all)
         memset(window->sums, 0, sizeof window->sums);
-        return 0;
-    }
-    for (int word = 0; word < WINDOW / 64; word++) {
-        uint64_t bits = window->touched[word];
-        window->touched[word] = 0;
-        for (; bits; bits &= bits - 1) {
-            int64_t at = 64 * word + __builtin_ctzll(bits);
-            float reached = window->sums[at];
-            window->sums[at] = 0;
-            if (consider(search, low + at, reached))
-                return -1;
-        }
-    }
-    return 0;
+    else
+        for (int word = 0; word < WINDOW / 64; word++)
+            if (window->touched[word])
+                memset(window->sums + 64 * word, 0, 64 * sizeof(float));
+    if (!all)
+        memset(window->touched, 0, sizeof window->touched);
+    return take(search, low, n_left);
 }
 
 /* The allowed documents of a window are scored one by one. */
@@ -1353,8 +1425,10 @@ static PyObject *top_k(PyObject *module, PyObject *args)
     search.best.k = k < query->n_docs ? k : (query->n_docs ? (Py_ssize_t)query->n_docs : 1);
     search.best.scores = malloc((size_t)search.best.k * sizeof(double));
     search.window = calloc(1, sizeof(Window));
+    search.left = malloc(sizeof(Left));
     search.order = calloc(n, sizeof(Py_ssize_t));
-    int failed = !search.best.scores || !search.window || !search.order, vague = rest > 0;
+    int failed = !search.best.scores || !search.window || !search.left || !search.order,
+        vague = rest > 0;
     if (!failed && query->n_terms) {
         Py_BEGIN_ALLOW_THREADS
         sample(query, &search.best, search.probing, search.order);
@@ -1376,6 +1450,7 @@ static PyObject *top_k(PyObject *module, PyObject *args)
     }
     free(search.best.scores);
     free(search.window);
+    free(search.left);
     free(search.order);
     free(search.found.docs);
     free(search.found.scores);
