@@ -1,5 +1,7 @@
 """The walk: distances, the hub rule, and paths that explain them."""
 
+import sqlite3
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from litstore import CitationGraph, Paper
 from litstore import open as open_store
 from litstore.citations.expand import expand, path
 from litstore.database import papers as rows
+from litstore.database.engine import raw_connection
 from litstore.errors import ConfigError, UnknownPaperError
 from litstore.text import tokenise
 from reference import Reference
@@ -101,6 +104,23 @@ def test_works_outside_are_not_walked_through(store):
     assert ({"a": 0, "book": 1, "b": 2}, 0) == walk(store, ["a"])
     store.delete("book")
     assert ({"a": 0}, 0) == walk(store, ["a"])
+
+
+def test_walk_that_is_too_long_for_one_text_is_read_row_by_row(store):
+    """SQLite's limit on the length of a text does not limit the walk."""
+    store.load([*hub(200), Paper("s", references=["h"])])
+    whole = walk(store, ["s"])
+    assert 202 == len(whole[0])
+    with store.database.read() as connection:
+        raw = raw_connection(connection)
+        docs = [rows.find(connection, ["s"])["s"].doc]
+        limit = raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 400)
+        with pytest.raises(sqlite3.DataError):
+            raw.execute("SELECT group_concat(doc) FROM papers").fetchone()
+        found = expand(connection, docs, max_hops=2, hub_limit=None)
+        raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limit)
+        ids = rows.ids(connection, found.docs)
+    assert whole[0] == dict(zip(ids, found.hops.tolist(), strict=True))
 
 
 def test_no_seeds_reach_nothing(store):
