@@ -49,7 +49,7 @@ CHECKPOINT_PAGES: Final = 4_000
 whoever commits waits for the disk then, and that is a logged search as a rule."""
 
 CACHE_KB: Final = 65_536
-FIRST_CACHE_KB: Final = 4_096
+FIRST_CACHE_KB: Final = 1_024
 FIRST_READS: Final = 4
 """SQLite's cache of pages, and the one that a Database begins with for so many transactions: a
 command that searches once comes back to hardly a page, and making room for each takes longer than

@@ -1459,31 +1459,32 @@ static PyObject *top_k(PyObject *module, PyObject *args)
 }
 
 PyDoc_STRVAR(length_norms_doc,
-"length_norms(doc_lens, avg_doc_len)\n--\n\n"
-"Return what litstore.index.bm25.length_norms does, as bytes of doubles, in one sweep.");
+"length_norms(doc_lens, avg_doc_len, norms)\n--\n\n"
+"Put into norms what litstore.index.bm25.length_norms returns, in one sweep.");
 
 static PyObject *length_norms(PyObject *module, PyObject *args)
 {
-    Py_buffer view;
+    Py_buffer view, space;
     double mean;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y*d", &view, &mean))
+    if (!PyArg_ParseTuple(args, "y*dw*", &view, &mean, &space))
         return NULL;
     Py_ssize_t n = view.len / (Py_ssize_t)sizeof(uint32_t);
     PyObject *result = NULL;
     if (view.len % (Py_ssize_t)sizeof(uint32_t) || (uintptr_t)view.buf % _Alignof(uint32_t))
         damaged("lengths must be 32-bit numbers");
-    else
-        result = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(double));
-    if (result) {
+    else if (space.len != n * (Py_ssize_t)sizeof(double) ||
+             (uintptr_t)space.buf % _Alignof(double))
+        PyErr_SetString(PyExc_ValueError, "there must be one double for each length");
+    else {
         const uint32_t *lens = view.buf;
-        char *out = PyBytes_AS_STRING(result);
-        for (Py_ssize_t i = 0; i < n; i++) {
-            double norm = (((double)lens[i] * B) / mean + (1 - B)) * K1;
-            memcpy(out + i * (Py_ssize_t)sizeof norm, &norm, sizeof norm);
-        }
+        double *norms = space.buf;
+        for (Py_ssize_t i = 0; i < n; i++)
+            norms[i] = (((double)lens[i] * B) / mean + (1 - B)) * K1;
+        result = Py_NewRef(Py_None);
     }
     PyBuffer_Release(&view);
+    PyBuffer_Release(&space);
     return result;
 }
 

@@ -200,8 +200,9 @@ def top_k(
     return docs[best].tobytes(), scores[best].tobytes()
 
 
-length_norms: Final = bm25.length_norms
-"""Beside the rest of a kernel."""
+def length_norms(doc_lens: NDArray[np.uint32], avg_doc_len: float, norms: Floats) -> None:
+    """Put into `norms` what `bm25.length_norms` returns."""
+    norms[:] = bm25.length_norms(doc_lens, avg_doc_len)
 
 
 def codes(_norms: Floats) -> None:

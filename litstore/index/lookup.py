@@ -21,7 +21,6 @@ from litstore.database.layout import TF_ESCAPE
 from litstore.database.packed_ids import Ids
 from litstore.database.stats import CorpusStats
 from litstore.errors import DamagedStoreError
-from litstore.index import bm25
 from litstore.index.postings import Postings, Row, as_block, decode
 
 TERMS_SQL: Final = """
@@ -61,7 +60,7 @@ ORDER BY term_no, doc
 """
 
 
-LengthNorms = Callable[[NDArray[np.uint32], float], NDArray[np.float64] | bytes]
+LengthNorms = Callable[[NDArray[np.uint32], float, NDArray[np.float64]], None]
 
 Stored = tuple[list[Row], list[tuple[int, int]]]
 """Rows of one term, and (doc, tf) of its frequencies that do not fit a byte, both ascending."""
@@ -172,22 +171,27 @@ def _unpacked(
 _DISAGREES: Final = "does not agree with what is known of the whole corpus; run: litstore rebuild"
 
 
-def read_columns(
-    connection: Connection, corpus: CorpusStats, length_norms: LengthNorms = bm25.length_norms
-) -> Columns:
+def read_columns(connection: Connection, corpus: CorpusStats, length_norms: LengthNorms) -> Columns:
     """Return what is known of every document by its number, as this transaction sees it.
 
-    length_norms: makes what `bm25.length_norms` does.
+    length_norms: the kernel's.
     """
     doc_lens = LENGTHS.whole(connection, next_doc=corpus.next_doc).astype(np.uint32, copy=False)
     if int(doc_lens.sum(dtype=np.int64)) != corpus.total_tokens:
         raise DamagedStoreError(f"{LENGTHS.table} {_DISAGREES}")
     # A corpus whose papers are all empty has no postings either, so any divisor serves.
-    norms = np.frombuffer(length_norms(doc_lens, corpus.avg_doc_len or 1.0), dtype=np.float64)
+    norms = np.empty(len(doc_lens))
+    length_norms(doc_lens, corpus.avg_doc_len or 1.0, norms)
     years = YEARS.whole(connection, next_doc=corpus.next_doc)
-    known = years[years != 0]
-    if len(known) and not (
-        (corpus.min_year or 0) <= known.min() and known.max() <= (corpus.max_year or 0)
-    ):
+    most = int(years.max())
+    if most and not (corpus.min_year or 0) <= _least_known(years) <= most <= (corpus.max_year or 0):
         raise DamagedStoreError(f"{YEARS.table} {_DISAGREES}")
     return Columns(corpus.generation, doc_lens, norms, years)
+
+
+def _least_known(years: Numbers) -> int:
+    """The least of the years that are not 0, of which there is one."""
+    # Below 0 comes the largest number. In pieces, since room for a second column would cost more.
+    one, piece = years.dtype.type(1), 1 << 16
+    pieces = (years[start : start + piece] for start in range(0, len(years), piece))
+    return min(int((each - one).min()) for each in pieces) + 1

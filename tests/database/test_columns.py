@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from litstore import Paper
 from litstore import open as open_store
-from litstore.database.columns import LENGTHS, PER_ROW, YEARS
+from litstore.database.columns import LENGTHS, PER_ROW, STRETCH, YEARS
 from litstore.errors import DamagedStoreError
 
 DOCS = st.integers(0, 5 * PER_ROW)
@@ -39,11 +39,27 @@ def test_rows_are_joined_in_order_of_their_key(column):
         for block in blocks:
             column.put(connection, {block * PER_ROW + place: block + 1 for place in (0, 10, 255)})
         found = column.whole(connection, next_doc=700 * PER_ROW - 1).reshape(700, PER_ROW)
-        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {column._joined_sql()}", (1,)).all()
+        plan = connection.exec_driver_sql(
+            f"EXPLAIN QUERY PLAN {column._joined_sql()}", (0, 63)
+        ).all()
     expected = np.zeros((700, PER_ROW), dtype=int)
     expected[:, [0, 10, 255]] = np.arange(1, 701).reshape(-1, 1)
     assert (found == expected).all()
-    assert [row[3] for row in plan] == [f"SCAN {column.table}"]
+    assert [row[3] for row in plan] == [
+        f"SEARCH {column.table} USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
+    ]
+
+
+@pytest.mark.parametrize("gone", [0, 1, STRETCH - 1, STRETCH, 2 * STRETCH, 150])
+def test_a_row_that_is_missing_is_zeros(gone):
+    """Wherever it is missing: at the ends of a stretch, within one, at the end of all."""
+    with open_store(":memory:") as store, store.database.write() as connection:
+        YEARS.put(connection, {block * PER_ROW: 1900 + block for block in range(151)})
+        connection.exec_driver_sql("DELETE FROM doc_year_blocks WHERE block = ?", (gone,))
+        found = YEARS.whole(connection, next_doc=151 * PER_ROW - 1).reshape(151, PER_ROW)
+    expected = np.zeros((151, PER_ROW), dtype=int)
+    expected[:, 0] = [0 if block == gone else 1900 + block for block in range(151)]
+    assert (found == expected).all()
 
 
 @pytest.mark.parametrize(

@@ -318,7 +318,16 @@ def test_norms_are_those_of_the_formula(doc_lens: list[int], avg_doc_len: float)
     expected = bm25.length_norms(lens, avg_doc_len).tobytes()
     for name in kernel.available():
         kernel.select(name)
-        assert bytes(kernel.module().length_norms(lens, avg_doc_len)) == expected
+        norms = np.empty(len(lens))
+        kernel.module().length_norms(lens, avg_doc_len, norms)
+        assert norms.tobytes() == expected
+
+
+def test_norms_need_their_place(active: ModuleType) -> None:
+    """One for each length, no more and no fewer."""
+    for n in (2, 4):
+        with pytest.raises(ValueError):
+            active.length_norms(np.ones(3, dtype=np.uint32), 1.0, np.empty(n))
 
 
 def test_a_search_that_finds_too_many_is_given_up(active: ModuleType) -> None:
