@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from litstore.errors import ConfigError
 
@@ -203,8 +203,7 @@ _FIRST_KNOBS: Final = 6
 _USUAL: Final = {knob.name: knob.default for knob in fields(RetrievalConfig)}
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(NamedTuple):
     """A recipe and a ranking that belong together, under one name."""
 
     name: str

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from litstore.citations import CitationGraph, edges
@@ -39,8 +39,7 @@ PAGE: Final = 1_000
 """Papers are streamed this many at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(Struct, frozen=True):
     """The citation neighbourhood of one paper, each list sorted by id.
 
     references: papers of the store that it cites. cited_by: papers of the store that cite it.

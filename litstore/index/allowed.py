@@ -6,14 +6,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from litstore.filters import SearchFilters
 from litstore.index.lookup import Columns
+
+if TYPE_CHECKING:
+    from litstore.filters import SearchFilters
 
 Mask = NDArray[np.bool_]
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import count
 from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -25,7 +25,6 @@ from litstore.database.engine import Database
 from litstore.database.packed_ids import Ids
 from litstore.database.stats import CorpusStats
 from litstore.errors import DamagedStoreError, QueryError, UnknownPaperError
-from litstore.filters import SearchFilters
 from litstore.index import bm25, kernel, lookup, unread
 from litstore.index.allowed import AllowedDocs
 from litstore.index.cache import DEFAULT_BYTES, Term, TermCache
@@ -33,6 +32,9 @@ from litstore.index.lookup import Columns, Entry
 from litstore.index.postings import Row
 from litstore.index.unread import Docs, Scores, Unread
 from litstore.ranking.hits import Hit
+
+if TYPE_CHECKING:
+    from litstore.filters import SearchFilters
 
 MAX_QUERY_CHARS: Final = 2_000_000
 MAX_QUERY_WORK: Final = 5_000_000_000

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
@@ -96,8 +95,7 @@ class LoggedCorpus(msgspec.Struct, frozen=True, gc=False):
     next_doc: int
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedConfig:
+class LoggedConfig(msgspec.Struct, frozen=True, gc=False):
     """Ranking and recipe under which a search ran, as canonical JSON.
 
     profile: the name of both together; None where they have none.

@@ -201,13 +201,12 @@ class QueryLog:
         if not self._rename_spill() and self._searched_for_leftovers:
             return []
         taken = []
-        for file in sorted(self._spill.parent.glob(f"{spill.glob_escape(self._spill.name)}.*")):
-            if spill.OWN_NAME.fullmatch(file.name.removeprefix(self._spill.name)):
-                with suppress(OSError):
-                    lines = spill.read(file)
-                    for line in lines:
-                        _insert_spilled(raw, line, settings)
-                    taken.append(file)
+        for file in spill.taken(self._spill):
+            with suppress(OSError):
+                lines = spill.read(file)
+                for line in lines:
+                    _insert_spilled(raw, line, settings)
+                taken.append(file)
         return taken
 
     def _rename_spill(self) -> bool:
@@ -238,14 +237,10 @@ class QueryLog:
         """How many entries wait beside the file, for the next search to take them in."""
         if self._database.path == MEMORY:
             return 0
-        pattern = f"{spill.glob_escape(self._spill.name)}*"
         count = 0
-        for file in self._spill.parent.glob(pattern):
-            own = file == self._spill or spill.OWN_NAME.fullmatch(
-                file.name.removeprefix(self._spill.name)
-            )
+        for file in [self._spill, *spill.taken(self._spill)]:
             with suppress(OSError):
-                count += sum(bool(line.strip()) for line in spill.read(file)) if own else 0
+                count += sum(bool(line.strip()) for line in spill.read(file))
         return count
 
     def n_dropped(self) -> int:

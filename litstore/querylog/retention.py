@@ -10,11 +10,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from litstore import clock
@@ -110,8 +110,7 @@ LIMIT :chunk
 """
 
 
-@dataclass(frozen=True, slots=True)
-class LogSettings:
+class LogSettings(Struct, frozen=True):
     """The switches of a log. Days of retention count from a search's `at`; None keeps for ever.
 
     on: searches are logged. redacted: without their words, of which only a hash is kept.
@@ -124,8 +123,7 @@ class LogSettings:
     searches_days: int | None = SEARCHES_DAYS
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(Struct, frozen=True):
     """How many searches were removed, and how many that stay lost the list of their papers."""
 
     n_searches: int = 0

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-OWN_NAME: Final = re.compile(r"\.[0-9]+-[0-9a-f]{8}")
+_OWN_NAME: Final = r"\.[0-9]+-[0-9a-f]{8}"
 TRIES: Final = 5
 _NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """A link could lead to a file that is none of ours, and a pipe would keep a search waiting."""
@@ -41,6 +41,13 @@ def read(path: Path) -> list[bytes]:
         return file.read().split(b"\n")
 
 
-def glob_escape(name: str) -> str:
-    """The name as a pattern that fits only itself."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+def taken(path: Path) -> list[Path]:
+    """Return the files beside this one that somebody gave a name of its own to take it in."""
+    # A pattern of `glob` would be compiled in every process, for a folder where none fits.
+    try:
+        names = os.listdir(path.parent)  # noqa: PTH208
+    except OSError:
+        return []
+    beside = [name for name in names if name.startswith(path.name)]
+    own = (name for name in beside if re.fullmatch(_OWN_NAME, name.removeprefix(path.name)))
+    return [path.with_name(name) for name in sorted(own)]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from litstore.config import Recipe, RetrievalConfig, profile_of
-from litstore.filters import SearchFilters
 from litstore.paper import Paper
+
+if TYPE_CHECKING:
+    from litstore.filters import SearchFilters
 
 
 class Hit(NamedTuple):

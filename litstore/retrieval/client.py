@@ -19,7 +19,6 @@ from litstore.database import stats
 from litstore.database.engine import MEMORY
 from litstore.database.stats import CorpusStats
 from litstore.errors import LitstoreError, QueryError
-from litstore.filters import SearchFilters
 from litstore.paper import Paper
 from litstore.querylog.entries import (
     KEPT_HITS,
@@ -37,6 +36,7 @@ from litstore.retrieval.passes import Ranking, Stopwatch, rank
 from litstore.store import Store
 
 if TYPE_CHECKING:
+    from litstore.filters import SearchFilters
     from litstore.ranking.explain import Explanation
 
 
@@ -305,7 +305,11 @@ def _bind(args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
 
 def _given(filters: SearchFilters | None) -> SearchFilters | None:
     """The filters, None where nothing is set."""
-    if filters is not None and not isinstance(filters, SearchFilters):
+    if filters is None:
+        return None
+    from litstore.filters import SearchFilters
+
+    if not isinstance(filters, SearchFilters):
         raise TypeError(f"filters must be SearchFilters, not {type(filters).__name__}")
     return filters or None
 

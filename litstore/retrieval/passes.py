@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from litstore.citations.expand import Walk, expand
-from litstore.citations.links import Links, links
 from litstore.config import RetrievalConfig
 from litstore.database.stats import CorpusStats
 from litstore.errors import DamagedStoreError
-from litstore.filters import SearchFilters
 from litstore.index.search import BM25Index, LexicalQuery, best, deep
 from litstore.ranking import merge
 from litstore.ranking.merge import Blend
 
 if TYPE_CHECKING:
+    from litstore.citations.links import Links
+    from litstore.filters import SearchFilters
     from litstore.retrieval.texts import TextNeighbours
 
 
@@ -192,6 +192,8 @@ def _walk(
     if config.seed_weight == "flat":
         reached = expand(connection, seeds, max_hops=config.max_hops, hub_limit=config.hub_limit)
         return reached, None
+    from litstore.citations.links import Links, links
+
     nothing = np.zeros(0, dtype=np.int64)
     weighted = Links(nothing, nothing, 0)
     if config.max_hops:

@@ -26,7 +26,7 @@ HOMES: Final = {
     "demo": "litstore.apps.cli.demo",
     "load": "litstore.apps.cli.corpus",
     "search": "litstore.apps.cli.search",
-    "explain": "litstore.apps.cli.search",
+    "explain": "litstore.apps.cli.explain",
     "show": "litstore.apps.cli.inspect",
     "neighbours": "litstore.apps.cli.inspect",
     "postings": "litstore.apps.cli.inspect",

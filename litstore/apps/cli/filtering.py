@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from litstore.filters import SearchFilters
+if TYPE_CHECKING:
+    from litstore.filters import SearchFilters
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_SPAN: Final = re.compile(r"(\d{1,4})?(-)?(\d{1,4})?", re.ASCII)
+_SPAN: Final = r"(\d{1,4})?(-)?(\d{1,4})?"
 
 _LISTS: Final = (
     ("--author", "authors", "NAME", 'Only papers by this author: "Knuth", "D. Knuth".'),
@@ -29,11 +30,20 @@ def _span(
     """Read "2019", "2019-2021", "2019-" or "-2021"."""
     if value is None:
         return None
-    found = _SPAN.fullmatch(value.strip())
+    found = re.fullmatch(_SPAN, value.strip(), re.ASCII)
     if found is None or not (found[1] or found[3]) or (found[1] and found[3] and not found[2]):
         raise click.BadParameter("a year or a span of years: 2019, 2019-2021, 2019-, -2021")
     first, last = (None if year is None else int(year) for year in (found[1], found[3]))
     return (first, last) if found[2] else (first, first)
+
+
+def _filters(asked: dict[str, Any]) -> SearchFilters | None:
+    """What was asked for, None where that is nothing."""
+    if all(value is None or value is False or value == () for value in asked.values()):
+        return None
+    from litstore.filters import SearchFilters
+
+    return SearchFilters(**asked) or None
 
 
 def filter_options(command: Command) -> Command:
@@ -53,14 +63,14 @@ def filter_options(command: Command) -> Command:
             if (year_from, year_to) != (None, None):
                 raise click.UsageError("give --year, or --year-from and --year-to, not both")
             year_from, year_to = year
-        filters = SearchFilters(
-            year_from=year_from,
-            year_to=year_to,
-            has_abstract=has_abstract,
-            not_retracted=not_retracted,
+        asked = {
+            "year_from": year_from,
+            "year_to": year_to,
+            "has_abstract": has_abstract,
+            "not_retracted": not_retracted,
             **{field: given.pop(field) for _, field, _, _ in _LISTS},
-        )
-        return command(*args, filters=filters or None, **given)
+        }
+        return command(*args, filters=_filters(asked), **given)
 
     options = [
         click.option("--year", callback=_span, metavar="YEARS",

@@ -296,7 +296,7 @@ def prune(
             return
     done = store.query_log.prune(**how)
     if as_json:
-        envelope("log prune", [asdict(done)])
+        envelope("log prune", [structs.asdict(done)])
     else:
         say(
             f"{counted(done.n_searches, 'search')} removed, and the papers of "

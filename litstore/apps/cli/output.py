@@ -70,14 +70,14 @@ def envelope(
         "errors": list(errors),
     }
     text = json.dumps(_finite(content), ensure_ascii=False, default=_plain, allow_nan=False)
-    text = _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = re.sub(_OBEYED, lambda found: f"\\u{ord(found[0]):04x}", text)
     # Bytes that are no text, from the command line: half a character is no JSON.
-    say(_SURROGATE.sub("\ufffd", text))
+    say(re.sub(_SURROGATE, "\ufffd", text))
 
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = "[\ud800-\udfff]"
 # What a terminal may obey and JSON lets stand: C1 controls, marks that turn the writing around.
-_OBEYED: Final = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_OBEYED: Final = "[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 
 
 def _finite(value: Any) -> Any:

@@ -1,22 +1,24 @@
-"""`litstore search` and `litstore explain`."""
+"""`litstore search`, and what the commands that search have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 import litstore
 from litstore.apps.cli.commands import NOT_FOUND, OK, db_option, json_option, profile_option
 from litstore.apps.cli.filtering import filter_options
-from litstore.apps.cli.output import envelope, note, printable, read_stdin, say, table
+from litstore.apps.cli.output import envelope, note, printable, read_stdin, table
 from litstore.config import PROFILES, SEED_WEIGHTS, RetrievalConfig, find_profile
 from litstore.database import sqlite_errors
 from litstore.fields import counted
-from litstore.filters import SearchFilters
-from litstore.ranking.hits import RankedPaper, RetrievalResult
+
+if TYPE_CHECKING:
+    from litstore.filters import SearchFilters
+    from litstore.ranking.hits import RankedPaper, RetrievalResult
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -251,30 +253,3 @@ def print_json(result: RetrievalResult) -> None:
             )
         },
     )  # fmt: skip
-
-
-@click.command()
-@click.argument("query")
-@click.argument("paper_id", metavar="ID")
-@filter_options
-@ranking_options
-@db_option
-@json_option
-def explain(
-    query: str, paper_id: str, filters: SearchFilters | None, profile: str | None,
-    db: str | None, as_json: bool, **knobs: Any,
-) -> int:  # fmt: skip
-    """Show every part of one paper's score for a query.
-
-    \b
-    Example:  litstore explain "time sharing operating system" 1410
-    """
-    with litstore.open(db, create=False) as store:
-        client = litstore.RetrievalClient(store, ranking_of(store, profile, knobs), client="cli")
-        tree = client.explain(read_query(query), paper_id, filters=filters)
-    if as_json:
-        envelope("explain", [tree.as_dict()], query=query, paper_id=paper_id)
-    else:
-        for line in tree.lines():
-            say(printable(line))
-    return OK
