@@ -191,7 +191,8 @@ def are_distinct_ids(items: object) -> TypeGuard[list[str]]:
     return (
         type(items) is list
         and are_clean_texts(items)
-        and all(map(str.strip, items))
+        and all(items)
+        and not any(map(str.isspace, items))
         and max(map(len, items)) <= MAX_ID_CHARACTERS
         and len(set(items)) == len(items)
     )

@@ -23,6 +23,7 @@ from litstore.config import Recipe
 from litstore.database import papers
 from litstore.database.papers import Row
 from litstore.errors import RecordError
+from litstore.formats.own_paper import Content
 from litstore.index import inverter
 from litstore.index.inverter import Batch
 from litstore.paper import Paper
@@ -40,7 +41,7 @@ OTHER_REASONS: Final = "for other reasons"
 _DETAIL: Final = re.compile(r"'[^']*'|\"[^\"]*\"|<[^<>]*>|\{[^{}]*\}|[0-9][0-9,]*")
 """What differs between failures of one kind: quoted text, numbers."""
 
-Incoming = Paper | Mapping[str, Any] | RecordError
+Incoming = Content | Mapping[str, Any] | RecordError
 
 
 @dataclass(slots=True, kw_only=True)
@@ -129,10 +130,10 @@ class Prepared:
 
 def batches(
     incoming: Iterable[Incoming], *, max_papers: int
-) -> Iterator[tuple[list[Paper], Tally]]:
+) -> Iterator[tuple[list[Content], Tally]]:
     """Cut records into batches of papers that a store can hold; bad ones are in the tally."""
     this_year = datetime.now(UTC).year
-    batch: list[Paper] = []
+    batch: list[Content] = []
     tally = Tally()
     chars = 0
     for record in incoming:
@@ -153,21 +154,19 @@ def batches(
         yield batch, tally
 
 
-def _checked(record: Incoming, this_year: int) -> Paper:
+def _checked(record: Incoming, this_year: int) -> Content:
     if isinstance(record, RecordError):
         raise record
-    if isinstance(record, Paper):
-        paper = record
-    elif isinstance(record, Mapping):
-        paper = Paper.from_record(record)
-    else:
-        raise RecordError(f"a paper or a mapping expected, not {type(record).__name__}")
-    return paper.cleaned(this_year)
+    if isinstance(record, Content):
+        return record.cleaned(this_year)
+    if isinstance(record, Mapping):
+        return Paper.from_record(record).cleaned(this_year)
+    raise RecordError(f"a paper or a mapping expected, not {type(record).__name__}")
 
 
-def prepare(batch: Iterable[Paper], tally: Tally, recipe: Recipe, analyzer: Analyzer) -> Prepared:
+def prepare(batch: Iterable[Content], tally: Tally, recipe: Recipe, analyzer: Analyzer) -> Prepared:
     """Hash and analyse the papers of a batch."""
-    distinct: dict[str, tuple[Paper, Row]] = {}
+    distinct: dict[str, tuple[Content, Row]] = {}
     for paper in batch:
         try:
             row = papers.row(paper, papers.content_hash(paper))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -20,6 +20,9 @@ from litstore.config import Recipe
 from litstore.database.engine import raw_connection, rows_as_json
 from litstore.errors import DamagedStoreError, RecordError
 from litstore.paper import Paper
+
+if TYPE_CHECKING:
+    from litstore.formats.own_paper import Content
 
 FIND_SQL: Final = """
 SELECT id, doc, content_hash
@@ -296,7 +299,7 @@ Row = tuple[str, int | None, str, str, str | None, str | None, str | None, str, 
 extra as JSON."""
 
 
-def row(paper: Paper, digest: str) -> Row:
+def row(paper: Content, digest: str) -> Row:
     """Return the row of a paper; RecordError if `extra` holds what JSON cannot."""
     extra = encode_extra(paper) if paper.extra else None
     return (
@@ -358,7 +361,7 @@ def remove(connection: Connection, docs: Sequence[int]) -> None:
     )
 
 
-def encode_extra(paper: Paper) -> str:
+def encode_extra(paper: Content) -> str:
     """Return `paper.extra` as JSON; RecordError if it holds what JSON cannot."""
     try:
         return msgspec.json.encode(paper.extra, order="deterministic").decode()
@@ -366,7 +369,7 @@ def encode_extra(paper: Paper) -> str:
         return _encode_large(paper)
 
 
-def _encode_large(paper: Paper) -> str:
+def _encode_large(paper: Content) -> str:
     """The same for what msgspec leaves out: whole numbers of more than 64 bits."""
     try:
         return json.dumps(paper.extra, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -374,7 +377,7 @@ def _encode_large(paper: Paper) -> str:
         raise RecordError(f"paper {paper.id!r}: extra cannot be written as JSON: {error}") from None
 
 
-def content_hash(paper: Paper) -> str:
+def content_hash(paper: Content) -> str:
     """Return a hash of everything the record says: equal hash, nothing to rewrite.
 
     References and citations count as sets, without the paper itself, since that is how they are

@@ -16,7 +16,16 @@ import msgspec
 
 from litstore.errors import RecordError
 from litstore.fields import shown
-from litstore.formats import crossref, csl, json_values, jsonl, openalex, semanticscholar
+from litstore.formats import (
+    crossref,
+    csl,
+    json_values,
+    jsonl,
+    openalex,
+    own_lines,
+    semanticscholar,
+)
+from litstore.formats.own_paper import OwnPaper
 from litstore.formats.record import MAX_RECORD_BYTES, Record, as_mapping
 from litstore.formats.sources import Source, has_plain_lines, lines
 from litstore.paper import Paper
@@ -57,12 +66,17 @@ def _of_values(source: Source, only: ModuleType | None) -> Iterator[Record | Rec
                 yield _placed(one, value.item)
 
 
-def read_papers(source: Source) -> Iterator[Paper | Record | RecordError]:
+def read_papers(source: Source) -> Iterator[Paper | OwnPaper | Record | RecordError]:
     """Do the same, but give litstore's own papers as they are, without their records."""
     if not _is_by_line(source.head):
         yield from read(source)
         return
-    for number, raw, content in _objects(source):
+    for number, raw in jsonl.numbered(_chunks(source), keeps=_holds_items):
+        own = own_lines.read(raw)
+        if own is not None:
+            yield own
+            continue
+        content = jsonl.decoded(raw, source.name, number)
         if isinstance(content, RecordError):
             yield from _in_damaged(raw, content)
         elif "id" in content and "title" in content and _kind(content) is None:
@@ -83,10 +97,13 @@ def _by_line(source: Source, only: ModuleType | None) -> Iterator[Record | Recor
 
 
 def _objects(source: Source) -> Iterator[tuple[int, bytes, dict[str, Any] | RecordError]]:
-    chunks = source.chunks
-    if not has_plain_lines(source.head):
-        chunks = (text.encode("utf-8", "replace") for text in lines(source))
-    return jsonl.objects(chunks, name=source.name, keeps=_holds_items)
+    return jsonl.objects(_chunks(source), name=source.name, keeps=_holds_items)
+
+
+def _chunks(source: Source) -> Iterator[bytes]:
+    if has_plain_lines(source.head):
+        return source.chunks
+    return (text.encode("utf-8", "replace") for text in lines(source))
 
 
 def _is_by_line(head: bytes) -> bool:

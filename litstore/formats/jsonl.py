@@ -155,15 +155,30 @@ def objects(
     chunks: unpacked bytes, without gzip. The line is empty where it was too long to be kept. keeps:
     whether a line that breaks off with the stream is of use, though it is no object.
     """
+    for number, line in numbered(chunks, keeps=keeps):
+        yield number, line, decoded(line, name, number)
+
+
+def numbered(
+    chunks: Iterator[bytes], *, keeps: Callable[[bytes], bool] | None = None
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the number and the bytes of each line as `objects` does, without looking into them."""
     marked = chain([_head(chunks).removeprefix(_UTF8_BOM)], chunks)
     for number, line in enumerate(_lines(marked, keeps), start=1):
         if line is None:
-            yield number, b"", RecordError(_TOO_LONG, source=name, line=number)
+            yield number, b""
         elif line and not line.isspace():
-            try:
-                yield number, line, _object(line)
-            except RecordError as error:
-                yield number, line, RecordError(error.reason, source=name, line=number)
+            yield number, line
+
+
+def decoded(line: bytes, name: str, number: int) -> dict[str, Any] | RecordError:
+    """Return the object on a line of `numbered`, or why there is none."""
+    if not line:
+        return RecordError(_TOO_LONG, source=name, line=number)
+    try:
+        return _object(line)
+    except RecordError as error:
+        return RecordError(error.reason, source=name, line=number)
 
 
 def _chunks(source: BinaryIO, name: str, on_bytes: Callable[[int], None] | None) -> Iterator[bytes]:
@@ -237,9 +252,12 @@ def _lines(
         for chunk in chunks:
             first, *others = chunk.split(b"\n")
             line.add(first)
-            for piece in others:
+            if others:
+                rest = others.pop()
                 yield line.take()
-                line.add(piece)
+                # They are whole.
+                yield from (others if len(chunk) <= MAX_LINE_BYTES else map(_kept, others))
+                line.add(rest)
     except RecordError:
         last = line.take()
         if last and (_is_object(last) or (keeps is not None and keeps(last))):
@@ -248,6 +266,10 @@ def _lines(
     last = line.take()
     if last != b"":
         yield last
+
+
+def _kept(line: bytes) -> bytes | None:
+    return line if len(line) <= MAX_LINE_BYTES else None
 
 
 def _paper(line: bytes, name: str, number: int) -> Paper | RecordError:

@@ -28,6 +28,7 @@ from litstore.formats import (
     table,
     unixref,
 )
+from litstore.formats.own_paper import OwnPaper
 from litstore.formats.record import Record
 from litstore.formats.reference_lines import ReferenceLine
 from litstore.formats.sources import Source, decode_head, lines, open_sources
@@ -103,7 +104,7 @@ def read_papers(
     kind: str | None = None,
     columns: Mapping[str, str] | None = None,
     on_bytes: Callable[[int], None] | None = None,
-) -> Iterator[Paper | RecordError]:
+) -> Iterator[Paper | OwnPaper | RecordError]:
     """Yield the papers of `read_records` only, with less work: for records that bring their ids."""
     for item in _read_all(name, kind, columns, on_bytes, json_records.read_papers):
         yield item.paper if isinstance(item, Record) else item
