@@ -10,7 +10,9 @@ process prepares the batches and is ahead, up to JOINED_BATCHES are written in o
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,6 +33,7 @@ from litstore.database.stats import CorpusStats, Event
 from litstore.errors import DamagedStoreError, InputError
 from litstore.index import inverter, writer
 from litstore.index.inverter import Batch
+from litstore.index.vocabulary import TermNumbers
 from litstore.paper import Paper
 from litstore.preparation import BATCH_PAPERS, Incoming, Prepared, Refused, Tally
 from litstore.reading_ahead import ReadAhead
@@ -87,17 +90,51 @@ def load(
     with database.read() as connection:
         corpus = stats.read(connection)
     report.generation = corpus.generation
-    numbers = DocNumbers()
+    known = _Known()
     is_ready = incoming.is_ready if isinstance(incoming, ReadAhead) else None
     batches = _Batches(_prepared(incoming, corpus), is_ready)
     checkpoints = None
-    with Checkpoints(database) as beside:
-        while _commit(database, batches, event, numbers, report, beside=checkpoints):
+    collector = nullcontext() if is_ready is None else _collector_at_rest()
+    with Checkpoints(database) as beside, collector:
+        while _commit(database, batches, event, known, report, beside=checkpoints):
             # One batch is not worth a thread.
             checkpoints = beside
             if on_batch:
                 on_batch(report)
     return report
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Let Python not look for cycles among what a batch is made of; there are none.
+
+    Only where all objects are our own: what else makes papers may leave cycles behind.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class _Known:
+    """What one transaction of a load leaves to the next: numbers of papers and of terms."""
+
+    def __init__(self) -> None:
+        self.docs = DocNumbers()
+        self.terms = TermNumbers()
+
+    def begin(self, connection: Connection, corpus: CorpusStats) -> None:
+        """A transaction has begun that sees this state of the corpus."""
+        self.docs.begin(generation=corpus.generation, n_docs=corpus.n_docs)
+        self.terms.begin(connection, generation=corpus.generation)
+
+    def committed(self, generation: int) -> None:
+        """The transaction has been committed and left this generation."""
+        self.docs.committed(generation)
+        self.terms.committed(generation)
 
 
 class _Batches:
@@ -154,14 +191,14 @@ def load_batch(
     prepared = preparation.prepare(
         batch, Tally(read=len(batch)), corpus.recipe, stats.analyzer_of(corpus)
     )
-    _commit(database, _Batches(iter([prepared])), event, DocNumbers(), report, also=also)
+    _commit(database, _Batches(iter([prepared])), event, _Known(), report, also=also)
 
 
 def _commit(
     database: Database,
     batches: _Batches,
     event: Event,
-    numbers: DocNumbers,
+    known: _Known,
     report: LoadReport,
     *,
     also: Callable[[Connection], int | None] | None = None,
@@ -181,8 +218,8 @@ def _commit(
     # what is written here.
     with database.write(constraints=also is not None, move_log=beside is None) as connection:
         corpus = stats.read(connection)
-        numbers.begin(generation=corpus.generation, n_docs=corpus.n_docs)
-        change = _Change(connection, corpus, numbers)
+        known.begin(connection, corpus)
+        change = _Change(connection, corpus, known)
         change.take(prepared)
         del prepared
         while change.may_grow and (another := batches.take_ready()) is not None:
@@ -199,7 +236,7 @@ def _commit(
             )
     change.count(report)
     if generation is not None:
-        numbers.committed(generation)
+        known.committed(generation)
         event.committed(event_no)
         report.generation = generation
         if beside is not None:
@@ -213,12 +250,13 @@ class _Change:
     Papers are written as they are taken, since theirs are pages of their own.
     """
 
-    def __init__(self, connection: Connection, corpus: CorpusStats, numbers: DocNumbers) -> None:
+    def __init__(self, connection: Connection, corpus: CorpusStats, known: _Known) -> None:
         self.n_new = 0
         self.n_updated = 0
         self._connection = connection
         self._corpus = corpus
-        self._numbers = numbers
+        self._numbers = known.docs
+        self._terms = known.terms
         self._next_doc = corpus.next_doc
         self._tallies: list[tuple[Tally, int]] = []
         self._removed = self._texts_out([])
@@ -288,7 +326,7 @@ class _Change:
         papers.write(connection, written, replaced=replaced, now=stats.utc_now())
         YEARS.put(connection, {one.doc: one.row[1] or 0 for one in written})
         packed_ids.put(connection, {one.doc: one.row[0] for one in written if one.doc >= first_new})
-        self._entered.append(writer.enter(connection, added, prepared.batch))
+        self._entered.append(writer.enter(connection, added, prepared.batch, self._terms))
         said = Said(
             np.array(added, dtype=np.int64), prepared.ids, prepared.references, prepared.citations
         )
@@ -312,6 +350,8 @@ class _Change:
         tokens = writer.apply(
             connection, removed=self._removed, added=self._entered, next_doc=self._corpus.next_doc
         )
+        if self._replaced is not None:
+            self._terms.forget()
         citations = edges.apply(
             connection, stated=self._stated, replaced=self._replaced, numbers=self._numbers
         )
@@ -427,10 +467,12 @@ def rebuild(
         packed_ids.rebuild(connection)
         nothing: tuple[list[int], Batch] = ([], inverter.invert((), analyzer))
         n_docs = tokens = 0
+        numbers = TermNumbers()
+        numbers.begin(connection, generation=0)
         for texts in papers.stream_texts(connection, BATCH_PAPERS, recipe):
             batch = inverter.invert((content for _, content in texts), analyzer)
             docs = [doc for doc, _ in texts]
-            entered = [writer.enter(connection, docs, batch)]
+            entered = [writer.enter(connection, docs, batch, numbers)]
             tokens += writer.apply(connection, removed=nothing, added=entered, next_doc=0)
             n_docs += len(docs)
             if on_papers:

@@ -22,17 +22,11 @@ from litstore.database.columns import LENGTHS, Numbers
 from litstore.database.engine import raw_connection, rows_as_json
 from litstore.database.layout import COLUMN_BITS, LAST_DOC, TF_ESCAPE
 from litstore.errors import DamagedStoreError
-from litstore.index import packing
+from litstore.index import packing, vocabulary
 from litstore.index.inverter import Batch, Ints
 from litstore.index.packing import Packed
 from litstore.index.postings import Docs, StoredRow
-
-# Place in the list << 32 | number, of the terms that are there.
-TERM_NUMBERS_SQL: Final = """
-SELECT j.key << 32 | t.term_no
-FROM json_each(?) j
-CROSS JOIN terms t ON t.term = j.value
-"""
+from litstore.index.vocabulary import TermNumbers
 
 SMALL_ROW_BYTES: Final = 1024
 """New documents are packed together with a term's last row only while that is smaller than this:
@@ -79,12 +73,6 @@ CROSS JOIN posting_blocks b
   ON b.block = (SELECT max(x.block) FROM posting_blocks x
                 WHERE x.block BETWEEN (t.value >> 32) << 32 AND t.value)
 WHERE length(b.tfs) + coalesce(length(b.offsets), 0) < :small_bytes
-"""
-
-ADD_TERMS_SQL: Final = """
-INSERT INTO terms (term_no, term, doc_freq)
-SELECT ? + key, value, 0
-FROM json_each(?)
 """
 
 # Each value is term_no << 32 | change of df + 2 ** 31.
@@ -136,7 +124,7 @@ class Entered:
     """A batch by stored numbers; its lengths are written, its postings are not.
 
     docs: document numbers of the texts. terms, doc_freqs: int64 arrays of shape (n_terms,), the
-    term numbers and in how many of the texts each term stands. n_tokens: of all texts.
+    term numbers and by how much the df of each is to change. n_tokens: of all texts.
     """
 
     docs: Sequence[int]
@@ -146,19 +134,21 @@ class Entered:
     n_tokens: int
 
 
-def enter(connection: Connection, docs: Sequence[int], batch: Batch) -> Entered:
+def enter(
+    connection: Connection, docs: Sequence[int], batch: Batch, numbers: TermNumbers
+) -> Entered:
     """Give the terms of a batch numbers, and write how long the texts are.
 
-    docs: document numbers of its texts, in their order. Until `apply` has written the postings too,
-    the index is not whole.
+    docs: document numbers of its texts, in their order. numbers: those that are known. Until
+    `apply` has written the postings too, the index is not whole.
     """
     LENGTHS.put(connection, dict(zip(docs, batch.doc_lens.tolist(), strict=True)))
-    return _entered(docs, batch, _term_numbers(connection, batch))
+    return _entered(docs, batch, *numbers.of(connection, batch))
 
 
-def _entered(docs: Sequence[int], batch: Batch, numbers: Ints) -> Entered:
+def _entered(docs: Sequence[int], batch: Batch, numbers: Ints, doc_freqs: Ints) -> Entered:
     postings = _flatten(docs, batch, numbers)
-    return Entered(docs, numbers, np.diff(batch.starts), postings, int(batch.doc_lens.sum()))
+    return Entered(docs, numbers, doc_freqs, postings, int(batch.doc_lens.sum()))
 
 
 def apply(
@@ -181,7 +171,8 @@ def apply(
     if docs:
         gone = set(docs).difference(chain.from_iterable(one.docs for one in added))
         LENGTHS.put(connection, dict.fromkeys(gone, 0))
-    out = _entered(docs, batch, _known_numbers(connection, batch.vocabulary))
+    known = _known_numbers(connection, batch.vocabulary)
+    out = _entered(docs, batch, known, np.diff(batch.starts))
     lengths = _Lengths(connection)
     n_docs = sum(len(one.docs) for one in added)
     for went, came in _by_terms(out.postings, [one.postings for one in added]):
@@ -196,39 +187,9 @@ def apply(
 
 def _known_numbers(connection: Connection, terms: Sequence[str]) -> Ints:
     """The numbers of terms that papers of the store hold, in their order."""
-    numbers = _looked_up(connection, terms)
+    numbers = vocabulary.looked_up(connection, terms)
     if not numbers.all():
         raise DamagedStoreError(_MISMATCH)
-    return numbers
-
-
-def _term_numbers(connection: Connection, batch: Batch) -> Ints:
-    """The numbers of the terms of a batch, in their order; those that are new get one.
-
-    The commoner a new term is, the smaller its number: the few thousand terms of which a paper is
-    made then lie side by side, and a paper that is added later changes a third of the pages.
-    """
-    terms = batch.vocabulary
-    numbers = _looked_up(connection, terms)
-    unknown = np.flatnonzero(numbers == 0).tolist()
-    if unknown:
-        n_texts = np.diff(batch.starts).tolist()
-        unknown.sort(key=lambda at: (-n_texts[at], terms[at]))
-        raw = raw_connection(connection)
-        first = raw.execute("SELECT coalesce(max(term_no), 0) + 1 FROM terms").fetchone()[0]
-        raw.execute(ADD_TERMS_SQL, (first, rows_as_json([terms[at] for at in unknown])))
-        numbers[unknown] = np.arange(first, first + len(unknown))
-    return numbers
-
-
-def _looked_up(connection: Connection, terms: Sequence[str]) -> Ints:
-    """The numbers of terms, in their order; 0 for one that is in no paper."""
-    if not terms:
-        return _ints(())
-    rows = raw_connection(connection).execute(TERM_NUMBERS_SQL, (rows_as_json(terms),))
-    found = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
-    numbers = np.zeros(len(terms), dtype=np.int64)
-    numbers[found >> 32] = found & LAST_DOC
     return numbers
 
 

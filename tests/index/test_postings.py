@@ -15,6 +15,7 @@ from litstore.database.columns import LENGTHS
 from litstore.errors import DamagedStoreError
 from litstore.index import inverter, kernel, lookup, postings, writer
 from litstore.index.postings import Block, decode
+from litstore.index.vocabulary import TermNumbers
 from litstore.text import ANALYZERS, tokenise
 
 PLAIN = ANALYZERS["plain"]
@@ -300,7 +301,12 @@ def change(connection, texts, new_texts, next_doc):
         connection,
         removed=(out, inverter.invert((texts[doc] for doc in out), PLAIN)),
         added=[
-            writer.enter(connection, into, inverter.invert((new_texts[doc] for doc in into), PLAIN))
+            writer.enter(
+                connection,
+                into,
+                inverter.invert((new_texts[doc] for doc in into), PLAIN),
+                TermNumbers(),
+            )
         ],
         next_doc=next_doc,
     )
