@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import quote
-from weakref import proxy
+from weakref import WeakSet, proxy
 
 import msgspec
 from sqlalchemy import URL, Connection, create_engine
@@ -83,6 +83,21 @@ SNAPSHOT_SQL: Final = "SELECT 1 FROM sqlite_master LIMIT 0"
 """Reads nothing, but SQLite chooses the snapshot of the transaction when it runs."""
 
 
+_OPEN: Final[WeakSet[Database]] = WeakSet()
+_INHERITED: Final[list[Connection]] = []
+
+
+def _leave_to_parent() -> None:
+    """In a forked process: use no connection of the one before, and do not close any either."""
+    for database in list(_OPEN):
+        _INHERITED.extend(database._idle)
+        database._idle.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
+
+
 class Database:
     """One open file (or one in-memory database): hands out transactions, nothing else.
 
@@ -106,6 +121,7 @@ class Database:
         # Used from the end: the connection used last has its pages in memory. A pool of the layer
         # above would wrap it anew for each search, which takes longer than its statements.
         self._idle: list[Connection] = []
+        _OPEN.add(self)
         self._one_at_a_time = threading.RLock() if path == MEMORY else nullcontext()
         # What SQLAlchemy keeps of a connection in use must not keep the Database, which keeps that.
         self._engine = create_engine(

@@ -158,3 +158,28 @@ def test_who_forgets_to_close_leaves_no_file_open(tmp_path: Path) -> None:
     del database, connection
     gc.collect()
     assert n_open() == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_process_uses_connections_of_its_own(tmp_path: Path) -> None:
+    """SQLite's must not be taken along, as servers would that open a store and then fork."""
+    with litstore.open(tmp_path / "papers.db") as store:
+        store.load([litstore.Paper("a", "graph")])
+        client = litstore.RetrievalClient(store)
+        before = client.search("graph").query_id
+        inherited = set(map(id, store.database._idle))
+        assert inherited
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                found = client.search("graph").query_id
+                used = set(map(id, store.database._idle))
+                code = 3 if used & inherited else 0 if found else 2
+            finally:
+                os._exit(code)
+        assert os.waitpid(child, 0) == (child, 0)
+        after = client.search("graph").query_id
+        logged = [entry.query_id for entry in store.query_log.latest()]
+        assert store.verify() == []
+    assert (len(logged), logged[0], logged[-1]) == (3, after, before)
