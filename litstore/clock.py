@@ -14,6 +14,8 @@ from litstore.errors import ConfigError
 
 Clock = Callable[[], datetime]
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 _simulated: ContextVar[Clock | None] = ContextVar("litstore_clock", default=None)
 
 
@@ -28,6 +30,15 @@ def utc_text(moment: datetime) -> str:
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
     return moment.isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
+
+
+def milliseconds(moment: datetime) -> int:
+    """The whole milliseconds from 1970 to the moment: those of `utc_text`, exactly.
+
+    Raises TypeError for a moment without a zone.
+    """
+    since = moment - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000 + since.microseconds // 1_000
 
 
 def moment(text: str) -> datetime:

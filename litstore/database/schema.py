@@ -315,9 +315,11 @@ retrieval_configs: Final = _table(
 query_log: Final = _table(
     "query_log",
     "One row per search: what was asked, what came back, how long it took.",
-    _key("query_no", "in order of writing"),
-    Column("query_id", Text, nullable=False, unique=True, comment="ULID: sorts by time"),
-    _text("at", "when the search began, UTC"),
+    _key(
+        "query_no", "in order of time: the milliseconds since 1970 of at, times 1,000, and a count"
+    ),
+    _text("query_id", "ULID: sorts by time; unique"),
+    _text("at", "when the search began, UTC; ranges of time are fastest by query_no"),
     _text("client", "cli, python, web, mcp, eval"),
     _text("query", "the query as given, cut to 2,000 characters; NULL where redacted", null=True),
     _text("query_hash", "hash of the query's tokens and filters: equal where they rank equally"),
@@ -361,7 +363,7 @@ query_log: Final = _table(
     _text("replay_of", "query_id of the search that was repeated", null=True),
     rowid=True,
 )
-Index(None, query_log.c.at)
+# No other index of every row: to write one takes a search as long as to write the row.
 Index(None, query_log.c.query_hash)
 Index(None, query_log.c.replay_run, sqlite_where=query_log.c.replay_run.is_not(None))
 

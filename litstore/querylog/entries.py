@@ -146,7 +146,7 @@ def new_query_id(at: datetime | None = None) -> str:
     milliseconds, 80 random bits, Crockford base 32).
     """
     moment = clock.now() if at is None else at
-    milliseconds = int(moment.timestamp() * 1000)
+    milliseconds = clock.milliseconds(moment)
     random_digits = os.urandom(16).translate(_AS_DIGITS).decode()
     return _first_digits(milliseconds >> 10) + _PAIRS[milliseconds & 1023] + random_digits
 

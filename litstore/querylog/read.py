@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from litstore import clock
 from litstore.database import stats
 from litstore.database.engine import Database, raw_connection, rows_as_json
 from litstore.errors import ConfigError
+from litstore.querylog import numbers
 from litstore.querylog.entries import (
     KEPT_CHARS,
     QUERY_COLUMNS,
@@ -74,8 +74,8 @@ class Which:
         """Return the condition, and what is bound to it."""
         norm = None if self.query is None else normal_form(connection, self.query)
         bound = {
-            "since": None if self.since is None else clock.utc_text(self.since),
-            "until": None if self.until is None else clock.utc_text(self.until),
+            "since_no": None if self.since is None else numbers.at_moment(self.since),
+            "until_no": None if self.until is None else numbers.at_moment(self.until),
             "query_hash": None if norm is None else query_hash(norm),
             "config": self.config,
             "client": self.client,
@@ -88,6 +88,8 @@ class Which:
             # Their hash is that of words and filters together; a norm that was cut is no norm.
             parts[parts.index(_CONDITIONS["query_hash"])] = _QUERY_OR_FILTERED
             bound["query_norm"] = norm if len(norm) <= KEPT_CHARS else None
+        if self.query_id is not None:
+            bound |= numbers.bound_to_find(self.query_id)
         if self.filtered is not None:
             parts.append(f"filters IS {'NOT ' if self.filtered else ''}NULL")
         if self.zero_results:
@@ -98,14 +100,14 @@ class Which:
 
 
 _CONDITIONS: Final = {
-    "since": "at >= :since",
-    "until": "at < :until",
+    "since_no": "query_no >= :since_no",
+    "until_no": "query_no < :until_no",
     "query_hash": "query_hash = :query_hash",
     "config": "config = :config",
     "client": "client = :client",
     "session": "session = :session",
     "status": "status = :status",
-    "query_id": "query_id = :query_id",
+    "query_id": f"query_no = ({numbers.OF_ID_SQL})",
 }
 
 
@@ -151,7 +153,7 @@ LIMIT :limit
 def entries(
     database: Database, which: Which, *, limit: int | None, newest_first: bool
 ) -> list[LoggedQuery]:
-    """Return the first `limit` searches in order of writing."""
+    """Return the first `limit` searches in order of time."""
     with database.read() as connection:
         found = _page(connection, which, limit=limit, newest_first=newest_first)
     return [entry for _, entry in found]

@@ -29,7 +29,7 @@ from sqlalchemy import Connection
 from litstore.database import stats
 from litstore.database.engine import LOCK_WAIT_S, MEMORY, Database, raw_connection
 from litstore.errors import LitstoreError, StoreLockedError
-from litstore.querylog import retention, rows, spill
+from litstore.querylog import numbers, retention, rows, spill
 from litstore.querylog.entries import LoggedConfig, LoggedCorpus, LoggedHit, LoggedQuery
 from litstore.querylog.retention import LogSettings, Pruned
 from litstore.querylog.rows import WholeEntry
@@ -71,6 +71,7 @@ class QueryLog:
         self._searched_for_leftovers = False
         self._look_again_at = 0.0
         self._known: _Known | None = None
+        self._last_number = 0
         self.dropped = 0
         """Entries of this process that could neither be logged nor spilled."""
         self._dropped_told = 0
@@ -101,7 +102,9 @@ class QueryLog:
             known = self._known
             if known is not None and self._is_routine(entry, known):
                 kept = entry.without_words() if known.settings.redacted else entry
-                if rows.insert_quickly(raw, kept, hits, known.settings_text):
+                number = self._next_number(entry.at)
+                if rows.insert_quickly(raw, number, kept, hits, known.settings_text):
+                    self._last_number = number
                     return True
             whole = WholeEntry(entry, hits, config, corpus)
             return self._write(whole, _Transaction(self._database, raw))
@@ -148,6 +151,11 @@ class QueryLog:
             and (time.monotonic() < self._look_again_at or self._nothing_waits())
         )
 
+    def _next_number(self, at: str) -> int:
+        """The number that is free as far as this process knows."""
+        first, last = numbers.at_text(at), self._last_number
+        return last + 1 if 0 <= last - first < numbers.PER_MILLISECOND - 1 else first
+
     def _nothing_waits(self) -> bool:
         """Look whether others could not log something; if so, it is to be taken in first."""
         if os.path.lexists(self._spill_name):
@@ -159,7 +167,9 @@ class QueryLog:
         """Write one entry, and what else is to be written with it; return what is known now."""
         entry, known = whole.query, self._known
         day = entry.at[:10]
-        rows.insert(raw, _kept(whole, settings))
+        number = rows.insert(raw, _kept(whole, settings))
+        if number is not None:
+            self._last_number = number
         # What is kept on one day is kept all day: looked through once, then not again. A replay
         # removes nothing: it still has to compare with what it would remove.
         if (known is None or (day, settings) != (known.day, known.settings)) and (
@@ -369,7 +379,7 @@ def _insert_spilled(raw: sqlite3.Connection, line: bytes, settings: LogSettings)
     raw.execute("SAVEPOINT spilled")
     try:
         rows.insert(raw, _kept(whole, settings))
-    except (sqlite3.IntegrityError, OverflowError):
+    except (sqlite3.IntegrityError, OverflowError, ValueError):
         raw.execute("ROLLBACK TO spilled")
     raw.execute("RELEASE spilled")
 

@@ -21,6 +21,7 @@ from litstore import clock
 from litstore.database import stats
 from litstore.database.engine import Database, raw_connection, rows_as_json
 from litstore.errors import ConfigError
+from litstore.querylog import numbers
 
 HITS_DAYS: Final = 90
 SEARCHES_DAYS: Final = 730
@@ -28,6 +29,9 @@ AT_A_TIME: Final = 2
 """Expired entries that one logged search removes at most."""
 CHUNK: Final = 1_000
 """Entries that `prune` removes in one transaction."""
+
+_BEFORE_ALL: Final = -(2**63)
+"""Smaller than every number of a search: those before 1970 are negative."""
 
 SWITCH: Final = "query_log"
 REDACTION: Final = "query_log_redaction"
@@ -62,7 +66,7 @@ LIMIT 1
 # no search that somebody made: one replay would hide that all of those go.
 SEARCHES_STAY_SQL: Final = """
 SELECT EXISTS (SELECT 1 FROM query_log WHERE replay_run IS NULL),
-       EXISTS (SELECT 1 FROM query_log WHERE at >= :before AND replay_run IS NULL)
+       EXISTS (SELECT 1 FROM query_log WHERE query_no >= :before AND replay_run IS NULL)
 """
 
 LISTS_STAY_SQL: Final = """
@@ -73,14 +77,14 @@ SELECT EXISTS (SELECT 1
        EXISTS (SELECT 1
                FROM query_log q
                CROSS JOIN query_log_lists l ON l.query_no = q.query_no
-               WHERE q.at >= :before AND q.replay_run IS NULL)
+               WHERE q.query_no >= :before AND q.replay_run IS NULL)
 """
 
 OLDER_SQL: Final = """
-SELECT query_no, at
+SELECT query_no
 FROM query_log
-WHERE at < :before AND (at, query_no) > (:last_at, :last_no)
-ORDER BY at, query_no
+WHERE query_no < :before AND query_no > :last
+ORDER BY query_no
 LIMIT :chunk
 """
 
@@ -244,53 +248,54 @@ def leaves_nothing(
 
 def _bounds(
     database: Database, older_than: datetime | None, *, hits_only: bool
-) -> tuple[str | None, str | None]:
-    """Before which moment searches, and the papers of searches, are pruned; None: none are."""
+) -> tuple[int | None, int | None]:
+    """Before which number searches, and the papers of searches, are pruned; None: none are."""
     with database.read() as connection:
         settings = read_settings(raw_connection(connection))
     if older_than is not None:
-        before = clock.utc_text(older_than)
+        before = numbers.at_moment(older_than)
         return (None, before) if hits_only else (before, None)
     today = clock.utc_text(clock.now())[:10]
     searches, hits = (
         None if days is None else _cut_off(today, days)
         for days in (None if hits_only else settings.searches_days, settings.hits_days)
     )
-    return searches, hits
+    return _number(searches), _number(hits)
 
 
-def _remove(database: Database, before: str | None, drop: str) -> int:
+def _number(day: str | None) -> int | None:
+    return None if day is None else numbers.at_text(day)
+
+
+def _remove(database: Database, before: int | None, drop: str) -> int:
     """Remove what is older than `before`, chunk by chunk; return how many rows that were."""
-    removed, last = 0, ("", 0)
+    removed, last = 0, _BEFORE_ALL
     while before is not None:
         with database.write() as connection, _overwriting(raw_connection(connection)):
             raw = raw_connection(connection)
-            found = raw.execute(
-                OLDER_SQL,
-                {"before": before, "last_at": last[0], "last_no": last[1], "chunk": CHUNK},
-            ).fetchall()
-            numbers = rows_as_json([number for number, _ in found])
-            removed += raw.execute(drop, {"numbers": numbers}).rowcount
+            bound = {"before": before, "last": last, "chunk": CHUNK}
+            found = [number for (number,) in raw.execute(OLDER_SQL, bound)]
+            removed += raw.execute(drop, {"numbers": rows_as_json(found)}).rowcount
         if len(found) < CHUNK:
             break
-        last = (found[-1][1], found[-1][0])
+        last = found[-1]
     database.checkpoint(always=True)
     return removed
 
 
 def redact_existing(database: Database) -> int:
     """Take the words out of every logged search; return how many had some."""
-    redacted, last = 0, 0
+    redacted, last = 0, _BEFORE_ALL
     while True:
         with database.write() as connection, _overwriting(raw_connection(connection)):
             raw = raw_connection(connection)
-            found = raw.execute(WITH_TEXT_SQL, {"last": last, "chunk": CHUNK}).fetchall()
-            numbers = [number for (number,) in found]
-            raw.execute(REDACT_SQL, {"numbers": rows_as_json(numbers)})
-        redacted += len(numbers)
-        if len(numbers) < CHUNK:
+            bound = {"last": last, "chunk": CHUNK}
+            found = [number for (number,) in raw.execute(WITH_TEXT_SQL, bound)]
+            raw.execute(REDACT_SQL, {"numbers": rows_as_json(found)})
+        redacted += len(found)
+        if len(found) < CHUNK:
             break
-        last = numbers[-1]
+        last = found[-1]
     database.checkpoint(always=True)
     return redacted
 

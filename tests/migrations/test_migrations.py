@@ -13,6 +13,7 @@ import threading
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import date
 from io import StringIO
 from pathlib import Path
 from typing import IO
@@ -25,6 +26,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 
+import litstore
 from litstore.database import engine, migrate, schema
 from litstore.database.engine import Database
 from litstore.errors import (
@@ -621,10 +623,10 @@ class TestQueryLogInstrument:
         before = rows(path, "SELECT * FROM query_log ORDER BY 1")
         hits = rows(path, "SELECT * FROM query_log_hits ORDER BY 1, 2")
         run(path)
-        assert [(*row, *[None] * 8) for row in before] == rows(
-            path, "SELECT * FROM query_log ORDER BY 1"
-        )
-        assert [(*row, 0.0, None) for row in hits] == rows(
+        after = rows(path, "SELECT * FROM query_log ORDER BY 1")
+        assert [(*row[1:], *[None] * 8) for row in before] == [row[1:] for row in after]
+        number_of = {old[0]: new[0] for old, new in zip(before, after, strict=True)}
+        assert [(number_of[row[0]], *row[1:], 0.0, None) for row in hits] == rows(
             path, "SELECT * FROM query_log_hits ORDER BY 1, 2"
         )
         assert rows(path, "SELECT * FROM corpus_generations") == []
@@ -641,6 +643,99 @@ class TestQueryLogInstrument:
         assert kept == rows(path, "SELECT query_no, query_id, hydrate_ms FROM query_log")
         assert [row[:-2] for row in hits] == rows(path, "SELECT * FROM query_log_hits")
         assert {row[0] for row in hits} == {1, 3}
+
+
+class TestNumbersOfSearches:
+    """Revision 0013: the number of a search is the moment it began."""
+
+    MIDNIGHT = 1_767_484_800_000_000
+    """2026-01-04T00:00:00Z in microseconds since 1970."""
+
+    def test_midnight_is_so_many_days_after_1970(self) -> None:
+        days = (date(2026, 1, 4) - date(1970, 1, 1)).days
+        assert days * 86_400 * 10**6 == self.MIDNIGHT
+
+    def test_up_searches_are_numbered_by_their_moment_and_nothing_else_changes(
+        self, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "old.db"
+        restore("0012", path)
+        before = rows(path, "SELECT * FROM query_log ORDER BY query_no")
+        run(path, "0013")
+        day = 86_400 * 10**6
+        numbers = [self.MIDNIGHT, self.MIDNIGHT + 1, self.MIDNIGHT + day, self.MIDNIGHT + 2 * day]
+        assert [(number, *row[1:]) for number, row in zip(numbers, before, strict=True)] == rows(
+            path, "SELECT * FROM query_log ORDER BY query_no"
+        )
+        lists = rows(path, "SELECT query_no, paper_id, rank FROM query_log_hits ORDER BY 1, 3")
+        assert lists == [
+            (numbers[0], "surge", 1),
+            (numbers[0], "tide", 2),
+            (numbers[2], "surge", 1),
+            (numbers[2], "echo", 2),
+        ]
+
+    def test_up_any_at_and_any_number_of_searches_at_once_keep_their_rows(
+        self, tmp_path: Path
+    ) -> None:
+        """Out of order, before 1970, in another zone, no date, a thousand and more at once."""
+        path = tmp_path / "old.db"
+        restore("0012", path)
+        moments = ["2026-01-03T23:59:59.999Z"] * 1_002 + [
+            "2026-01-04T00:00:00.000Z",
+            "1969-12-31T23:59:59.998Z",
+            "no date",
+            "2026-01-04T01:00:00.001+01:00",
+        ]
+        with closing(sqlite3.connect(path)) as raw:
+            names = [row[1] for row in raw.execute("PRAGMA table_info(query_log)")]
+            (row,) = raw.execute("SELECT * FROM query_log WHERE query_no = 1").fetchall()
+            raw.execute("DELETE FROM query_log_lists")
+            raw.execute("DELETE FROM query_log")
+            for number, at in enumerate(moments, 1):
+                raw.execute(
+                    f"INSERT INTO query_log VALUES ({', '.join('?' * len(names))})",
+                    (number, f"id{number}", at, *row[3:]),
+                )
+                raw.execute("INSERT INTO query_log_lists VALUES (?, ?)", (number, f"[{number}]"))
+            raw.commit()
+        run(path, "0013")
+        found = rows(path, "SELECT query_no, query_id, at FROM query_log ORDER BY query_no")
+        crowd = [(self.MIDNIGHT - 1_000 + n, f"id{n + 1}", moments[0]) for n in range(1_002)]
+        assert found == [
+            (-2_000, "id1004", moments[1_003]),
+            (0, "id1005", "no date"),
+            *crowd,
+            (self.MIDNIGHT + 2, "id1003", moments[1_002]),
+            (self.MIDNIGHT + 1_000, "id1006", moments[1_005]),
+        ]
+        lists = rows(
+            path, "SELECT query_id, hits FROM query_log JOIN query_log_lists USING (query_no)"
+        )
+        assert {(f"id{n}", f"[{n}]") for n in range(1, len(moments) + 1)} == set(lists)
+
+    def test_down_searches_are_counted_and_nothing_else_changes(self, tmp_path: Path) -> None:
+        path = tmp_path / "new.db"
+        restore("0013", path)
+        before = rows(path, "SELECT * FROM query_log ORDER BY query_no")
+        lists = rows(path, "SELECT * FROM query_log_lists ORDER BY query_no")
+        run(path, "0012", down=True)
+        number_of = {row[0]: number for number, row in enumerate(before, 1)}
+        assert [(number_of[row[0]], *row[1:]) for row in before] == rows(
+            path, "SELECT * FROM query_log ORDER BY query_no"
+        )
+        assert [(number_of[row[0]], *row[1:]) for row in lists] == rows(
+            path, "SELECT * FROM query_log_lists ORDER BY query_no"
+        )
+
+    def test_a_search_of_an_older_release_is_found_by_its_id(self, tmp_path: Path) -> None:
+        """Also where its `at` is not the moment that the id carries."""
+        path = tmp_path / "old.db"
+        restore("0012", path)
+        before = rows(path, "SELECT query_id, at FROM query_log ORDER BY query_no")
+        with litstore.open(path) as store:
+            found = [store.query_log.find(query_id) for query_id, _ in before]
+        assert before == [(entry.query_id, entry.at) for entry, _ in filter(None, found)]
 
 
 class TestSavedSearches:
