@@ -42,6 +42,8 @@ from litstore.text import ANALYZERS, Analyzer
 _PAGE: Final = 2_000
 AHEAD_PAPERS: Final = 15_000
 """A batch of another process ends here at the latest: some of them are in memory at a time."""
+MANY_PAPERS: Final = 500
+"""A batch of so many is written without looking at constraints, see `Database.write`."""
 JOINED_BATCHES: Final = 4
 """The write lock is held for as long as it takes to write so many: at a million papers about ten
 seconds."""
@@ -216,7 +218,8 @@ def _commit(
         beside.make_room()
     # Document numbers are looked up in this very transaction: there is nothing left to enforce in
     # what is written here.
-    with database.write(constraints=also is not None, move_log=beside is None) as connection:
+    constraints = also is not None or len(prepared.rows) < MANY_PAPERS
+    with database.write(constraints=constraints, move_log=beside is None) as connection:
         corpus = stats.read(connection)
         known.begin(connection, corpus)
         change = _Change(connection, corpus, known)

@@ -233,8 +233,9 @@ class Database:
         """A writing transaction: committed at the end, rolled back on any exception.
 
         constraints: whether SQLite checks foreign keys and CHECKs for each row; left out by who
-        writes very many, knowing that they hold. move_log: whether the commit moves a long
-        write-ahead log into the file; left out by who does that meanwhile.
+        writes very many, knowing that they hold. For a few it is dear: SQLite then compiles every
+        statement anew. move_log: whether the commit moves a long write-ahead log into the file;
+        left out by who does that meanwhile.
 
         Raises StoreLockedError if another writer does not let go within `wait_s` seconds, and
         ReadOnlyStoreError where the store cannot be written. Where the disk is full
@@ -277,7 +278,8 @@ class Database:
             raw = raw_connection(connection)
             raw.execute(f"PRAGMA busy_timeout = {int(wait_s * 1000)}")
             self._widen_cache(connection)
-            _check_constraints(raw, constraints)
+            if not constraints:
+                _check_constraints(raw, False)
             if not move_log:
                 raw.execute("PRAGMA wal_autocheckpoint = 0")
             try:
@@ -287,7 +289,8 @@ class Database:
             finally:
                 if not move_log:
                     raw.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-                _check_constraints(raw, True)
+                if not constraints:
+                    _check_constraints(raw, True)
                 raw.execute(_BRIEFLY)
 
     @contextmanager
