@@ -30,7 +30,6 @@ from litstore import preparation
 from litstore.citations.edges import Linked
 from litstore.config import Recipe
 from litstore.errors import InputError, LitstoreError, RecordError
-from litstore.formats import reading
 from litstore.index import inverter, kernel
 from litstore.preparation import Incoming, Prepared, Tally
 from litstore.text import ANALYZERS
@@ -240,6 +239,9 @@ def _read(task: dict[str, Any], pipe: BinaryIO) -> None:
         for paper in papers:
             n_records += 1
             yield paper
+
+    # Every format there is: the process that only writes does not wait for them.
+    from litstore.formats import reading
 
     try:
         papers = reading.read_papers(

@@ -1,6 +1,8 @@
 """Loading and deleting: what is counted, what is written, and what happens in between."""
 
 import itertools
+import subprocess
+import sys
 import tracemalloc
 from datetime import UTC, datetime
 
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from litstore import Paper, RetrievalClient, ingest, preparation
 from litstore import open as open_store
 from litstore.database import records, stats
+from litstore.database.engine import raw_connection
 from litstore.errors import RecordError, StoreError
 from strategies import operations, papers_after
 
@@ -530,3 +533,30 @@ def test_loading_a_store_into_another_gives_the_same_answers(store):
         assert list(store) == list(copy)
         one, other = (RetrievalClient(s, log=False).search("graph 7") for s in (store, copy))
         assert one.ranked == other.ranked
+
+
+@pytest.mark.parametrize(("n", "switches"), [(1, 0), (ingest.MANY_PAPERS, 4)])
+def test_constraints_are_switched_for_many_papers_only(store, n, switches):
+    """For a few, to compile every statement anew takes longer than to look at them."""
+    with store.database.read() as connection:
+        raw = raw_connection(connection)
+    told = []
+    raw.set_trace_callback(told.append)
+    store.load(Paper(f"p{at}", "graph") for at in range(n))
+    raw.set_trace_callback(None)
+    pragmas = ("PRAGMA foreign_keys", "PRAGMA ignore_check_constraints")
+    assert switches == len([statement for statement in told if statement.startswith(pragmas)])
+
+
+def test_adding_papers_needs_no_format_of_files():
+    """Who adds papers that are there does not wait for every reader to be imported."""
+    script = (
+        "import sys, litstore\n"
+        "store = litstore.open(':memory:')\n"
+        "store.load([litstore.Paper('a', 'graph', year=1999)])\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "litstore.ingest" in loaded
+    assert {"litstore.formats.reading", "litstore.formats.bibtex", "numpy.ma"}.isdisjoint(loaded)

@@ -64,7 +64,7 @@ class Column(Struct, frozen=True):
             return
         docs = np.fromiter(values, dtype=np.int64, count=len(values))
         blocks = docs >> COLUMN_BITS
-        rows = self.rows(connection, np.unique(blocks))
+        rows = self.rows(connection, np.array(sorted(set(blocks.tolist())), dtype=np.int64))
         for doc, value in values.items():
             rows[doc >> COLUMN_BITS][doc & (PER_ROW - 1)] = value
         raw_connection(connection).executemany(

@@ -246,11 +246,14 @@ class _Rows:
     """Rows of `posting_blocks` to be written anew, sorted.
 
     stored: the rows, without bounds. keys: their keys. is_last: whether it is its term's last row.
+    only_appended: whether nothing is taken out and all that comes is of new documents, so that each
+    row is its term's last one.
     """
 
     stored: list[StoredRow]
     keys: Ints
     is_last: NDArray[np.bool_]
+    only_appended: bool
 
 
 def _write_postings(
@@ -264,13 +267,16 @@ def _write_postings(
     rows = _touched_rows(connection, out, into, next_doc, n_docs)
     held = packing.unpack(rows.stored)
     stored = _Flat(held.keys, held.tfs)
-    keep = ~np.isin(stored.keys, out.keys)
-    if int(keep.sum()) != len(keep) - len(out.keys):
+    went = _places(stored.keys, out.keys)
+    if (went < 0).any():
         raise DamagedStoreError(_MISMATCH)
-    merged, runs = _merge(stored, keep, held.rows, into, _rows_of(into, rows, next_doc))
-    gone = np.setdiff1d(rows.keys, merged.keys[runs], assume_unique=True)
+    if rows.only_appended:
+        merged, runs = _append(stored, into)
+    else:
+        merged, runs = _merge(stored, went, held.rows, into, _rows_of(into, rows, next_doc))
+    gone = rows.keys[_places(merged.keys[runs], rows.keys) < 0]
     _replace_blocks(connection, gone, packing.pack(merged.keys, merged.tfs, runs, lengths.of))
-    _write_overflow(connection, stored.keys[~keep & (stored.tfs == TF_ESCAPE)], into)
+    _write_overflow(connection, out.keys[stored.tfs[went] == TF_ESCAPE], into)
 
 
 def _touched_rows(
@@ -278,7 +284,9 @@ def _touched_rows(
 ) -> _Rows:
     """Read the rows that must be written anew, for a batch of `n_docs` documents."""
     arrived = into.docs >= next_doc
-    changed = np.unique(np.concatenate([out.keys, into.keys[~arrived]]))
+    changed = np.concatenate([out.keys, into.keys[~arrived]])
+    changed.sort()
+    changed = _distinct(changed)
     appended = _distinct(into.keys[arrived] | LAST_DOC)
     small = BULK_ROW_BYTES if n_docs >= BULK_DOCS else SMALL_ROW_BYTES
     bound = {"appended": rows_as_json(appended), "small_bytes": small}
@@ -290,7 +298,7 @@ def _touched_rows(
     rows = found.fetchall()
     keys = np.fromiter(map(itemgetter(0), rows), dtype=np.int64, count=len(rows))
     is_last = np.fromiter(map(itemgetter(-1), rows), dtype=bool, count=len(rows))
-    return _Rows(rows, keys, is_last)
+    return _Rows(rows, keys, is_last, not len(changed))
 
 
 def _distinct(ascending: Ints) -> Ints:
@@ -305,18 +313,46 @@ def _starts(ascending: Ints) -> NDArray[np.bool_]:
     return starts
 
 
+def _places(ascending: Ints, wanted: Ints) -> Ints:
+    """Where each of the wanted values stands; -1 for one that is not there."""
+    at = np.searchsorted(ascending, wanted)
+    there = at < len(ascending)
+    there[there] = ascending[at[there]] == wanted[there]
+    at[~there] = -1
+    return at
+
+
 def _pairs(keys: Ints) -> list[tuple[int, int]]:
     return list(zip((keys >> 32).tolist(), (keys & LAST_DOC).tolist(), strict=True))
 
 
+def _append(stored: _Flat, into: _Flat) -> tuple[_Flat, Ints]:
+    """Join postings with those of new documents, sorted, cut where a term begins."""
+    keys = np.concatenate([stored.keys, into.keys])
+    # Two sorted stretches: a stable sort only merges them.
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    steps = keys[1:] ^ keys[:-1]
+    if not steps.all():
+        raise DamagedStoreError(_MISMATCH)
+    starts = np.ones(len(keys), dtype=bool)
+    np.greater(steps, LAST_DOC, out=starts[1:])
+    tfs = np.concatenate([stored.tfs, into.tfs])[order]
+    return _Flat(keys, tfs), np.flatnonzero(starts)
+
+
 def _merge(
-    stored: _Flat, keep: NDArray[np.bool_], rows: Ints, into: _Flat, into_rows: Ints
+    stored: _Flat, went: Ints, rows: Ints, into: _Flat, into_rows: Ints
 ) -> tuple[_Flat, Ints]:
     """Join what stays with what comes, sorted, cut into the stretches that replace each old row.
+
+    went: places in `stored` of what does not stay.
 
     Two rows of a term may have an untouched one between them, so their postings must not be packed
     together: a new posting belongs to the row whose range it falls into.
     """
+    keep = np.ones(len(stored.keys), dtype=bool)
+    keep[went] = False
     keys = np.concatenate([stored.keys[keep], into.keys])
     groups = np.concatenate([rows[keep], into_rows])
     # Two sorted stretches: a stable sort only merges them.
