@@ -19,7 +19,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -31,6 +31,7 @@ from litstore.citations.edges import Linked
 from litstore.config import Recipe
 from litstore.errors import InputError, LitstoreError, RecordError
 from litstore.index import inverter, kernel
+from litstore.index.sent_terms import ReceivedTerms, SentTerms
 from litstore.preparation import Incoming, Prepared, Tally
 from litstore.text import ANALYZERS
 
@@ -121,12 +122,13 @@ class ReadAhead:
             target=self._receive, args=(process.stdout, frames, stopped), daemon=True
         )
         reader.start()
+        terms = ReceivedTerms()
         try:
             while True:
                 kind, payload = frames.get()
                 if kind == _BATCH:
                     # Nothing here holds on to a batch while the next one is made.
-                    yield _decoded(payload, recipe)
+                    yield _decoded(payload, recipe, terms)
                 elif kind == _ERROR:
                     raise InputError(payload.pop().decode(), source=self.path)
                 elif kind == _END:
@@ -173,8 +175,9 @@ def _frame(pipe: BinaryIO) -> tuple[bytes, bytes]:
     return b"", b""
 
 
-def _encoded(prepared: Prepared) -> bytes:
+def _encoded(prepared: Prepared, sent: SentTerms) -> bytes:
     tally = prepared.tally
+    vocabulary, *arrays = prepared.batch.packed()
     return msgspec.msgpack.encode(
         (
             prepared.rows,
@@ -184,7 +187,7 @@ def _encoded(prepared: Prepared) -> bytes:
                 (links.ids, links.sizes.tobytes(), links.at.tobytes())
                 for links in (prepared.references, prepared.citations)
             ],
-            prepared.batch.packed(),
+            (sent.pack(vocabulary), *arrays),
             {name: getattr(tally, name) for name in _COUNTS},
             tally.reasons,
             [(error.reason, error.source, error.line) for error in tally.errors],
@@ -192,11 +195,13 @@ def _encoded(prepared: Prepared) -> bytes:
     )
 
 
-def _decoded(payload: list[bytes], recipe: Recipe) -> Prepared:
+def _decoded(payload: list[bytes], recipe: Recipe, received: ReceivedTerms) -> Prepared:
     """Unpack a batch; the list is emptied."""
     rows, authors, identifiers, links, batch, counts, reasons, errors = msgspec.msgpack.decode(
         payload.pop()
     )
+    terms, *arrays = batch
+    vocabulary, places = received.unpack(terms)
     references, citations = (
         Linked(ids, np.frombuffer(sizes, np.int32), np.frombuffer(at, np.int32))
         for ids, sizes, at in links
@@ -210,7 +215,7 @@ def _decoded(payload: list[bytes], recipe: Recipe) -> Prepared:
         references,
         citations,
         recipe,
-        inverter.unpacked(batch),
+        replace(inverter.unpacked((vocabulary, *arrays)), places=places),
         tally,
     )
 
@@ -227,6 +232,7 @@ def _read(task: dict[str, Any], pipe: BinaryIO) -> None:
     recipe = Recipe(**task["recipe"])
     analyzer = ANALYZERS[recipe.analyzer]
 
+    sent = SentTerms()
     n_records = 0
 
     def on_bytes(more: int) -> None:
@@ -250,7 +256,7 @@ def _read(task: dict[str, Any], pipe: BinaryIO) -> None:
         for batch, tally in preparation.batches(counted(papers), max_papers=task["max_papers"]):
             prepared = preparation.prepare(batch, tally, recipe, analyzer)
             batch.clear()
-            payload = _encoded(prepared)
+            payload = _encoded(prepared, sent)
             del prepared
             _send(pipe, _BATCH, payload)
             del payload

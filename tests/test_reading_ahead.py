@@ -22,6 +22,7 @@ from litstore.errors import InputError, RecordError
 from litstore.formats import jsonl
 from litstore.formats.reading import read_records
 from litstore.index import kernel
+from litstore.index.sent_terms import ReceivedTerms, SentTerms
 from litstore.reading_ahead import ReadAhead
 from litstore.text import ANALYZERS
 
@@ -301,7 +302,8 @@ def test_a_batch_survives_the_pipe():
     ]
     tally = preparation.Tally(read=2)
     prepared = preparation.prepare(papers, tally, Recipe(), ANALYZERS["plain"])
-    again = reading_ahead._decoded([reading_ahead._encoded(prepared)], Recipe())
+    encoded = reading_ahead._encoded(prepared, SentTerms())
+    again = reading_ahead._decoded([encoded], Recipe(), ReceivedTerms())
     assert [list(row) for row in prepared.rows] == again.rows
     assert again.authors == prepared.authors
     assert [[tuple(pair) for pair in pairs] for pairs in again.identifiers] == prepared.identifiers

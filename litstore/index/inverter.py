@@ -40,7 +40,9 @@ class Batch:
     vocabulary: the distinct terms, in order of first occurrence. starts: int64 array of shape
     (n_terms + 1,), where each term's entries begin. texts: int32 array of shape (n,), which text an
     entry speaks of, ascending within a term. tfs: int32 array of shape (n,), how often the term
-    stands there. doc_lens: int64 array of shape (n_texts,), tokens of each text.
+    stands there. doc_lens: int64 array of shape (n_texts,), tokens of each text. places: int32
+    array of shape (n_terms,), where each term stands in a list that outlasts the batch, -1 for one
+    that does not; None where there is no such list (see `litstore.index.sent_terms`).
     """
 
     vocabulary: list[str]
@@ -48,6 +50,7 @@ class Batch:
     texts: NDArray[np.int32]
     tfs: NDArray[np.int32]
     doc_lens: Ints
+    places: NDArray[np.int32] | None = None
 
     def only(self, keep: NDArray[np.bool_]) -> Batch:
         """Return the same without some of the texts, and without the terms of these alone.
@@ -64,6 +67,7 @@ class Batch:
             place[self.texts[kept]].astype(np.int32),
             self.tfs[kept],
             self.doc_lens[keep],
+            None if self.places is None else self.places[held],
         )
 
     def packed(self) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ seventh of the time of writing a paper.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress, repeat
+from itertools import repeat
 from typing import Final
 
 import msgspec
@@ -39,13 +39,15 @@ class TermNumbers:
     """Numbers by term, remembered from one transaction of a load to the next.
 
     What is remembered holds for one generation of the corpus, as in `papers.DocNumbers`, and while
-    no paper is replaced, with which terms may go. limit: terms at most, about 130 bytes each; the
-    rest is looked up.
+    no paper is replaced, with which terms may go. Batches whose terms have places are remembered by
+    these; a load consists of such batches or of others. limit: terms at most, about 130 bytes each
+    where there are no places; the rest is looked up.
     """
 
     def __init__(self, limit: int = 1_000_000) -> None:
         self._limit = limit
         self._known: dict[str, int] = {}
+        self._by_place = np.zeros(0, dtype=np.int64)
         self._generation = -1
         self._all_known = False
 
@@ -63,6 +65,7 @@ class TermNumbers:
     def forget(self) -> None:
         """Terms may have gone."""
         self._known = {}
+        self._by_place[:] = 0
         self._all_known = False
 
     def of(self, connection: Connection, batch: Batch) -> tuple[Ints, Ints]:
@@ -75,29 +78,47 @@ class TermNumbers:
         is made then lie side by side, and a paper that is added later changes a third of the pages.
         """
         terms, lacking = batch.vocabulary, np.diff(batch.starts)
-        numbers = np.fromiter(map(self._known.get, terms, repeat(0)), np.int64, len(terms))
+        numbers = self._remembered(batch)
         unknown = np.flatnonzero(numbers == 0)
         if len(unknown) and not self._all_known:
-            asked = [terms[at] for at in unknown.tolist()]
-            numbers[unknown] = found = looked_up(connection, asked)
-            there = found != 0
-            self._add(list(compress(asked, there.tolist())), found[there])
-            unknown = unknown[~there]
+            numbers[unknown] = looked_up(connection, [terms[at] for at in unknown.tolist()])
+            is_there = numbers[unknown] != 0
+            self._remember(batch, unknown[is_there], numbers)
+            unknown = unknown[~is_there]
         if len(unknown):
-            n_texts = lacking.tolist()
-            new = sorted(unknown.tolist(), key=lambda at: (-n_texts[at], terms[at]))
-            given = _next(connection) + np.arange(len(new))
-            names = [terms[at] for at in new]
-            rows = dict(zip(names, (given << 31 | lacking[new]).tolist(), strict=True))
+            by_name = np.array(sorted(unknown.tolist(), key=terms.__getitem__), dtype=np.int64)
+            new = by_name[np.argsort(-lacking[by_name], kind="stable")]
+            numbers[new] = _next(connection) + np.arange(len(new))
+            packed = numbers[new] << 31 | lacking[new]
+            rows = dict(zip([terms[at] for at in new.tolist()], packed.tolist(), strict=True))
             raw_connection(connection).execute(ADD_TERMS_SQL, (msgspec.json.encode(rows).decode(),))
-            numbers[new] = given
             lacking[new] = 0
-            self._add(names, given)
+            self._remember(batch, new, numbers)
         return numbers, lacking
 
-    def _add(self, terms: Sequence[str], numbers: NDArray[np.int64]) -> None:
-        if len(self._known) + len(terms) <= self._limit:
-            self._known.update(zip(terms, numbers.tolist(), strict=True))
+    def _remembered(self, batch: Batch) -> Ints:
+        """The numbers of the terms of a batch; 0 where there is none, or none that is known."""
+        if batch.places is None:
+            n_terms = len(batch.vocabulary)
+            return np.fromiter(map(self._known.get, batch.vocabulary, repeat(0)), np.int64, n_terms)
+        n_more = int(batch.places.max(initial=-1)) + 1 - len(self._by_place)
+        if n_more > 0:
+            self._by_place = np.append(self._by_place, np.zeros(n_more, dtype=np.int64))
+        numbers = np.zeros(len(batch.places), dtype=np.int64)
+        has_place = batch.places >= 0
+        numbers[has_place] = self._by_place[batch.places[has_place]]
+        return numbers
+
+    def _remember(self, batch: Batch, these: NDArray[np.intp], numbers: Ints) -> None:
+        """Keep the numbers of some terms of a batch, given by where they stand in it."""
+        if batch.places is not None:
+            places = batch.places[these]
+            has_place = places >= 0
+            self._by_place[places[has_place]] = numbers[these][has_place]
+            self._all_known = self._all_known and bool(has_place.all())
+        elif len(self._known) + len(these) <= self._limit:
+            names = [batch.vocabulary[at] for at in these.tolist()]
+            self._known.update(zip(names, numbers[these].tolist(), strict=True))
         else:
             self._all_known = False
 
