@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import quote
-from weakref import WeakSet, proxy
+from weakref import proxy
 
 import msgspec
 from sqlalchemy import URL, Connection, create_engine
@@ -27,6 +27,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool, StaticPool
 
 from litstore.database import sqlite_errors
+from litstore.database.idle import IdleConnections
 from litstore.errors import (
     LitstoreError,
     NotAStoreError,
@@ -77,25 +78,8 @@ _MISREAD: Final = (ArithmeticError, AttributeError, LookupError, TypeError, Valu
 _URL: Final = URL.create("sqlite+pysqlite")
 _BRIEFLY: Final = f"PRAGMA busy_timeout = {int(LOCK_WAIT_S * 1000)}"
 _WIDE: Final = "litstore_wide_cache"
-_IDLE: Final = 5
-"""So many connections are kept open for later transactions."""
 SNAPSHOT_SQL: Final = "SELECT 1 FROM sqlite_master LIMIT 0"
 """Reads nothing, but SQLite chooses the snapshot of the transaction when it runs."""
-
-
-_OPEN: Final[WeakSet[Database]] = WeakSet()
-_INHERITED: Final[list[Connection]] = []
-
-
-def _leave_to_parent() -> None:
-    """In a forked process: use no connection of the one before, and do not close any either."""
-    for database in list(_OPEN):
-        _INHERITED.extend(database._idle)
-        database._idle.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 class Database:
@@ -118,10 +102,7 @@ class Database:
         self._closed = False
         self._n_first_reads = 0
         self._identity: tuple[int, int] | None = None
-        # Used from the end: the connection used last has its pages in memory. A pool of the layer
-        # above would wrap it anew for each search, which takes longer than its statements.
-        self._idle: list[Connection] = []
-        _OPEN.add(self)
+        self._idle = IdleConnections()
         self._one_at_a_time = threading.RLock() if path == MEMORY else nullcontext()
         # What SQLAlchemy keeps of a connection in use must not keep the Database, which keeps that.
         self._engine = create_engine(
@@ -152,19 +133,19 @@ class Database:
     def _connection(self) -> Iterator[Connection]:
         """A connection, outside of a transaction."""
         try:
-            connection = self._idle.pop()
+            connection = self._idle.take()
         except IndexError:
             connection = self._engine.connect()
         try:
             yield connection
         finally:
             usable = not connection.invalidated and not raw_connection(connection).in_transaction
-            if usable and len(self._idle) < _IDLE:
-                self._idle.append(connection)
+            if usable:
+                self._idle.give_back(connection)
             else:
                 connection.close()
             if self._closed:
-                self._close_idle()
+                self._idle.close()
 
     def _connect_to_keep(self) -> sqlite3.Connection:
         connection = self.connect()
@@ -377,13 +358,8 @@ class Database:
     def close(self) -> None:
         """Close every connection; the database cannot be used afterwards."""
         self._closed = True
-        self._close_idle()
+        self._idle.close()
         self._engine.dispose()
-
-    def _close_idle(self) -> None:
-        with suppress(IndexError):
-            while True:
-                self._idle.pop().close()
 
 
 def raw_connection(connection: Connection) -> sqlite3.Connection:

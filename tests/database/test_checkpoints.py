@@ -48,7 +48,7 @@ def test_batches_are_written_over_one_connection(tmp_path: Path) -> None:
     """Each has a cache of its own, of 64 MB; who moves the log needs none."""
     with Store.open(tmp_path / "papers.db") as store:
         store.load(PAPERS)
-        assert len(store.database._idle) == 1
+        assert len(list(store.database._idle)) == 1
 
 
 def test_a_load_of_one_batch_starts_no_thread(
