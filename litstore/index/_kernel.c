@@ -49,16 +49,18 @@
 #define WINDOW_BITS 12
 #define WINDOW (1 << WINDOW_BITS)
 #define ESCAPE 255
-#define SAMPLE 32
-#define PROMISING 4096           /* of so many of a term's postings the best are scored first */
+#define SAMPLE 256
+#define FEW_BEST 32              /* the same with levels: the best */
+#define PROMISING 4096           /* of so many of a term's postings */
 #define PROBE_COST 48            /* reading postings that take as long as looking up one, about */
-#define GIVE_UP_COST 16          /* the same for a document that is soon seen not to be good enough */
+#define GIVE_UP_COST 24
 #define CROWDING_COST 600        /* postings that take as long as looking at every sum of a window */
 #define CODED_TFS 16
 #define MANY 2048                /* with a rest, and 16 k: more documents are too many */
 #define WELL_ABOVE 2             /* times the rest: with less, too many documents are left */
 #define LEVELS 255
 #define LANES 16
+#define STRIDE 64
 #define SOME 64
 /* With so many postings in a window, every sum is looked at instead of those that were touched. */
 #define CROWDED (WINDOW / 32)
@@ -658,8 +660,9 @@ static int keep(Found *found, int64_t doc, double score)
 static uint8_t promising(const Cursor *cursor, Py_ssize_t n)
 {
     Py_ssize_t counts[LEVELS + 1] = {0}, found = 0;
-    Py_ssize_t most = n < PROMISING / 4 ? PROMISING : PY_SSIZE_T_MAX;
-    Py_ssize_t size = cursor->term->n_slots < most ? cursor->term->n_slots : most;
+    Py_ssize_t size = cursor->term->n_slots;
+    if (size > PROMISING && size / 4 > n)
+        size = n > PROMISING / 4 ? 4 * n : PROMISING;
     int level = LEVELS;
     for (Py_ssize_t i = 0; i < size; i++)
         counts[cursor->levels[i]]++;
@@ -704,7 +707,6 @@ static Py_ssize_t sample_term(Query *query, Best *best, Cursor *scratch, const P
  * these are too few, the next ones. */
 static void sample(Query *query, Best *best, Cursor *scratch, Py_ssize_t *order)
 {
-    Py_ssize_t budget = best->k * 2 > SAMPLE ? best->k * 2 : SAMPLE;
     for (Py_ssize_t t = 0; t < query->n_terms; t++) {
         float reach = query->cursors[t].weight * query->cursors[t].term->bound;
         Py_ssize_t at = t;
@@ -713,6 +715,8 @@ static void sample(Query *query, Best *best, Cursor *scratch, Py_ssize_t *order)
             order[at] = order[at - 1];
         order[at] = t;
     }
+    Py_ssize_t enough = query->cursors[order[0]].levels && !query->allowed ? FEW_BEST : SAMPLE;
+    Py_ssize_t budget = best->k * 2 > enough ? best->k * 2 : enough;
     for (Py_ssize_t place = 0; place < query->n_terms && budget > 0 && best->n < best->k; place++)
         budget -= sample_term(query, best, scratch, order, place, budget);
     best->floor = best->n == best->k ? best->scores[0] : 0;
@@ -747,6 +751,22 @@ static inline uint32_t floats_from(const float *floats, float least)
     for (int i = 0; i < LANES; i++)
         bits |= (uint32_t)(floats[i] >= least) << i;
     return bits;
+#endif
+}
+
+/* Whether one of the next STRIDE floats is at least `least`. */
+static inline int any_from(const float *floats, float least)
+{
+#ifdef __SSE2__
+    __m128 largest = _mm_loadu_ps(floats), limit = _mm_set1_ps(least);
+    for (int i = 4; i < STRIDE; i += 4)
+        largest = _mm_max_ps(largest, _mm_loadu_ps(floats + i));
+    return _mm_movemask_ps(_mm_cmpge_ps(largest, limit)) != 0;
+#else
+    int found = 0;
+    for (int i = 0; i < STRIDE; i++)
+        found |= floats[i] >= least;
+    return found;
 #endif
 }
 
@@ -1101,14 +1121,21 @@ static int note(Search *search, int64_t low, float least, int64_t enough)
 {
     const Window *window = search->window;
     Left *left = search->left;
-    int n = 0, step = window->all ? LANES : 64;
-    for (int i = 0; i < WINDOW && n <= enough; i += step) {
-        uint64_t bits = window->all ? floats_from(window->sums + i, least) : window->touched[i / 64];
+    int n = 0;
+    for (int start = 0; start < WINDOW && n <= enough; start += STRIDE) {
+        const float *sums = window->sums + start;
+        uint64_t bits = window->touched[start / STRIDE];
+        if (window->all) {
+            bits = 0;
+            if (any_from(sums, least))
+                for (int i = 0; i < STRIDE; i += LANES)
+                    bits |= (uint64_t)floats_from(sums + i, least) << i;
+        }
         for (; bits; bits &= bits - 1) {
-            int at = i + __builtin_ctzll(bits);
-            left->places[n] = (uint16_t)at;
-            left->reached[n] = window->sums[at];
-            n += window->sums[at] >= least && may_be_found(search->query, low + at);
+            int at = __builtin_ctzll(bits);
+            left->places[n] = (uint16_t)(start + at);
+            left->reached[n] = sums[at];
+            n += sums[at] >= least && may_be_found(search->query, low + start + at);
         }
     }
     return n;

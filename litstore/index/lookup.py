@@ -24,9 +24,9 @@ from litstore.errors import DamagedStoreError
 from litstore.index.postings import Postings, Row, as_block, decode
 
 TERMS_SQL: Final = """
-SELECT term, term_no, doc_freq
-FROM terms
-WHERE term IN (SELECT value FROM json_each(?))
+SELECT t.term, t.term_no, t.doc_freq
+FROM json_each(?) j
+CROSS JOIN terms t ON t.term = j.value
 """
 
 # A term's rows are one range scan, in order of document number as they stand; ORDER BY would sort

@@ -102,6 +102,11 @@ class LexicalQuery(Struct, frozen=True):
             docs, scores = found
             return np.frombuffer(docs, dtype=np.int64), np.frombuffer(scores, dtype=np.float64)
 
+        if not any(isinstance(term, Unread) for term in postings.values()):
+            whole = top_k(list(postings), k, 0.0)
+            if whole is not None:
+                return whole
+
         def score(names: Sequence[str], docs: Docs) -> Scores:
             found = self.kernel.score(*self._request(names, postings), docs.tobytes())
             return np.frombuffer(found, dtype=np.float64)
