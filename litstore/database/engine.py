@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import quote
-from weakref import proxy
+from weakref import WeakSet, proxy
 
 import msgspec
 from sqlalchemy import URL, Connection, create_engine
@@ -77,7 +77,6 @@ _MISREAD: Final = (ArithmeticError, AttributeError, LookupError, TypeError, Valu
 # Made of its part: a text would have to be parsed.
 _URL: Final = URL.create("sqlite+pysqlite")
 _BRIEFLY: Final = f"PRAGMA busy_timeout = {int(LOCK_WAIT_S * 1000)}"
-_WIDE: Final = "litstore_wide_cache"
 SNAPSHOT_SQL: Final = "SELECT 1 FROM sqlite_master LIMIT 0"
 """Reads nothing, but SQLite chooses the snapshot of the transaction when it runs."""
 
@@ -103,6 +102,7 @@ class Database:
         self._n_first_reads = 0
         self._identity: tuple[int, int] | None = None
         self._idle = IdleConnections()
+        self._widened: WeakSet[Connection] = WeakSet()
         self._one_at_a_time = threading.RLock() if path == MEMORY else nullcontext()
         # What SQLAlchemy keeps of a connection in use must not keep the Database, which keeps that.
         self._engine = create_engine(
@@ -154,9 +154,9 @@ class Database:
         return connection
 
     def _widen_cache(self, connection: Connection) -> None:
-        if _WIDE not in connection.info:
+        if connection not in self._widened:
             raw_connection(connection).execute(f"PRAGMA cache_size = -{CACHE_KB}")
-            connection.info[_WIDE] = True
+            self._widened.add(connection)
 
     def require_same_file(self) -> None:
         """Raise StoreError if the file was removed or replaced since it was opened.

@@ -38,6 +38,9 @@ ALL_SQL: Final = "SELECT block, ids FROM doc_id_blocks ORDER BY block"
 
 FROM_PAPERS_SQL: Final = "SELECT doc, id FROM papers ORDER BY doc"
 
+_SHORT: Final = 64
+"""So many ids are sooner cut out one by one than by what numpy does with all of them."""
+
 _DAMAGED: Final = "a row of doc_id_blocks is damaged; run: litstore rebuild"
 
 
@@ -74,7 +77,7 @@ def rebuild(connection: Connection) -> None:
 
 
 class _All:
-    """Every id, in one piece: that of document d ends where ends[d] says."""
+    """Every id, in one piece: starts[d] says where that of document d begins."""
 
     def __init__(self, connection: Connection) -> None:
         rows = raw_connection(connection).execute(ALL_SQL).fetchall()
@@ -85,20 +88,25 @@ class _All:
         held = dict(rows)
         whole = [held.get(block, missing) for block in range(last + 1)]
         self._text = SEPARATOR.join(whole)
-        self._ends = np.append(
-            np.flatnonzero(np.frombuffer(self._text, dtype=np.uint8) == 0), len(self._text)
-        )
-        if rows and len(self._ends) != (last + 1) * PER_ROW:
+        ends = np.flatnonzero(np.frombuffer(self._text, dtype=np.uint8) == 0)
+        self._starts = np.concatenate([[0], ends + 1, [len(self._text) + 1]])
+        self._bounds = self._starts.data
+        if rows and len(self._starts) != (last + 1) * PER_ROW + 1:
             raise DamagedStoreError(_DAMAGED)
 
     def of(self, docs: NDArray[np.int64]) -> list[str]:
         """Return the ids of these documents, in their order; '' where there is none."""
-        if len(docs) and int(docs.max()) >= len(self._ends):
-            return [""]
-        ends = self._ends[docs].tolist()
-        starts = np.where(docs > 0, self._ends[docs - 1] + 1, 0).tolist()
         text = self._text
-        return [text[start:end].decode() for start, end in zip(starts, ends, strict=True)]
+        if len(docs) <= _SHORT:
+            bounds = self._bounds
+            try:
+                return [text[bounds[d] : bounds[d + 1] - 1].decode() for d in docs.tolist()]
+            except IndexError:
+                return [""]
+        if int(docs.max()) >= len(self._bounds) - 1:
+            return [""]
+        starts, stops = self._starts[docs].tolist(), (self._starts[docs + 1] - 1).tolist()
+        return [text[start:stop].decode() for start, stop in zip(starts, stops, strict=True)]
 
 
 class Ids:

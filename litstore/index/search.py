@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -35,6 +36,8 @@ from litstore.ranking.hits import Hit
 
 if TYPE_CHECKING:
     from litstore.filters import SearchFilters
+
+_hit: Final[Callable[[tuple[str, float, int]], Hit]] = partial(tuple.__new__, Hit)
 
 MAX_QUERY_CHARS: Final = 2_000_000
 MAX_QUERY_WORK: Final = 5_000_000_000
@@ -163,7 +166,8 @@ class BM25Index:
         with self._database.read() as connection:
             asked = self.query(connection, query, filters, whole=top_k > unread.FEW)
             _, scores, ids = best(connection, asked, top_k)
-        return list(map(Hit, ids, scores, count(1)))
+        # Not by calling Hit, which is a function in Python: a thousand hits are noticed.
+        return list(map(_hit, zip(ids, scores, count(1), strict=False)))
 
     def score(self, query: str, paper_id: str) -> float:
         """Return the BM25 score of one paper, 0.0 if it holds no token of the query.
@@ -381,10 +385,10 @@ def best(
         return docs, [], []
     ids = query.columns.ids.of(connection, docs)
     order = np.argsort(-found, kind="stable")
-    ranked = found[order]
-    if (ranked[1:] == ranked[:-1]).any():
+    tied = _tied(found[order])
+    if len(tied):
         scores = found.tolist()
-        order = np.array(sorted(range(len(ids)), key=lambda at: (-scores[at], ids[at])))
+        order[tied] = sorted(order[tied].tolist(), key=lambda at: (-scores[at], ids[at]))
     order = order[:top_k]
     return docs[order], found[order].tolist(), [ids[at] for at in order.tolist()]
 
@@ -414,17 +418,23 @@ def deep(connection: Connection, query: LexicalQuery, n_first: int, depth: int) 
     head, head_scores = _cut(connection, ids_of, docs, scores, n_first)
     order = np.argsort(-head_scores, kind="stable")
     head, head_scores = head[order], head_scores[order]
-    tied = np.zeros(len(head), dtype=bool)
-    same = head_scores[1:] == head_scores[:-1]
-    tied[1:] |= same
-    tied[:-1] |= same
-    if tied.any():
-        # Groups of equal scores stay where they are: only within them does the id decide.
-        at = np.flatnonzero(tied)
+    at = _tied(head_scores)
+    if len(at):
         ids = ids_of.of(connection, head[at])
         places = sorted(range(len(at)), key=lambda n: (-head_scores[at[n]], ids[n]))
         head[at] = head[at[places]]
     return DeepHits(docs, scores, head.tolist(), head_scores.tolist())
+
+
+def _tied(ranked: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The places of scores that another equals, where the ids decide; the others stay."""
+    same = ranked[1:] == ranked[:-1]
+    if not same.any():
+        return np.zeros(0, dtype=np.intp)
+    tied = np.zeros(len(ranked), dtype=bool)
+    tied[1:] = same
+    tied[:-1] |= same
+    return np.flatnonzero(tied)
 
 
 def _cut(

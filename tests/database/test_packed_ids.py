@@ -10,6 +10,7 @@ from litstore import open as open_store
 from litstore.database import packed_ids, papers
 from litstore.database.packed_ids import PER_ROW, WORTH_IDS, Ids
 from litstore.errors import DamagedStoreError
+from litstore.ranking.hits import Hit
 
 NAMES = st.text(
     st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), min_size=1, max_size=8
@@ -26,8 +27,12 @@ def test_what_is_put_is_found_by_number(ids, data):
         packed_ids.put(connection, {gone: ""})
         docs = np.array(sorted(set(ids) - {gone}), dtype=np.int64)
         found = packed_ids._All(connection)
-        assert found.of(docs) == [ids[doc] for doc in docs.tolist()]
-        assert found.of(np.array([gone])) == [""]
+        for short in (0, packed_ids._SHORT):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(packed_ids, "_SHORT", short)
+                assert found.of(docs) == [ids[doc] for doc in docs.tolist()]
+                assert found.of(np.array([gone])) == [""]
+                assert "" in found.of(np.array([gone, 4 * PER_ROW]))
 
 
 def test_many_ids_are_those_of_the_papers():
@@ -40,6 +45,10 @@ def test_many_ids_are_those_of_the_papers():
         short = store.index.search("graph", 5)
         assert len(hits) == 3 * WORTH_IDS - 1
         assert short == hits[:5]
+        assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.paper_id))
+        assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
+        assert {type(hit) for hit in hits} == {Hit}
+        assert len({hit.score for hit in hits}) < 20, "most are tied"
         with store.database.read() as connection:
             rows = connection.exec_driver_sql("SELECT doc FROM papers ORDER BY random()").all()
             docs = np.array([doc for (doc,) in rows], dtype=np.int64)
