@@ -83,6 +83,13 @@ def test_a_search_imports_what_it_needs_and_not_alembic(tmp_path: Path) -> None:
     assert loaded_by(statement) & THIRD_PARTY == {"click", "msgspec", "numpy", "sqlalchemy"}
 
 
+@pytest.mark.parametrize("arguments", [["search", "--help"], ["explain", "-h"]])
+def test_help_imports_no_database(arguments: list[str]) -> None:
+    """Who only asks how does not wait for what would answer."""
+    loaded = loaded_by(f"from litstore.apps.cli import run\nrun({arguments!r})")
+    assert loaded & THIRD_PARTY == {"click"}
+
+
 def test_a_search_leaves_out_what_others_need(tmp_path: Path) -> None:
     """Nor does it load what writes, checks, migrates or reads formats, or the kernel not in use."""
     path = tmp_path / "papers.db"
@@ -93,9 +100,10 @@ def test_a_search_leaves_out_what_others_need(tmp_path: Path) -> None:
         f"assert run(['search', 'sparsity', '--db', {str(path)!r}]) == 0"
     )
     unused = {
-        "check", "database.readonly", "database.schema", "database.views", "dedupe", "evaluation",
-        "formats", "identifiers", "index.writer", "ingest", "intake", "preparation",
-        "querylog.read", "querylog.series", "verify",
+        "apps.cli.explain", "check", "citations.links", "database.readonly", "database.schema",
+        "database.views", "dedupe", "evaluation", "filters", "formats", "identifiers",
+        "index.writer", "ingest", "intake", "preparation", "querylog.read", "querylog.series",
+        "verify",
     }  # fmt: skip
     if "c" in kernel.available():
         unused.add("index.kernel_numpy")

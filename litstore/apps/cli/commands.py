@@ -51,6 +51,8 @@ HOMES: Final = {
     "bench": "litstore.apps.cli.bench",
 }
 
+_SEARCHING: Final = frozenset({"search", "explain"})
+
 _CODES: Final[dict[type[errors.LitstoreError], int]] = {
     errors.UnknownPaperError: NOT_FOUND,
     errors.UnknownQueryError: NOT_FOUND,
@@ -133,6 +135,7 @@ def run_command(arguments: list[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
+        _import_early(arguments)
         return _run(arguments)
     except (KeyboardInterrupt, click.Abort):
         note("interrupted; what was committed is kept")
@@ -150,6 +153,18 @@ def run_command(arguments: list[str]) -> int:
     except MemoryError:
         note("error: out of memory; what was committed is kept")
     return FAILURE
+
+
+def _import_early(arguments: list[str]) -> None:
+    """Import what a search needs while few calls are under way.
+
+    Python keeps its calls in pieces of memory, each taken from the system when a call needs it and
+    given back when that ends. Below those of click, imports went to and fro over the end of such a
+    piece more than a thousand times.
+    """
+    if _SEARCHING.isdisjoint(arguments[:1]) or not {"-h", "--help"}.isdisjoint(arguments):
+        return
+    import_module("litstore.retrieval.client")
 
 
 def _run(arguments: list[str]) -> int:
