@@ -119,9 +119,14 @@ def _fingerprint(ranking: str, recipe: str) -> str:
 QUERY_COLUMNS: Final = list(LoggedQuery.__struct_fields__)
 
 
+_HASH: Final = hashlib.blake2b(digest_size=8)
+
+
 def digest(content: str) -> str:
     """Sixteen hex digits of the text's BLAKE2b hash."""
-    return hashlib.blake2b(content.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    hashed = _HASH.copy()
+    hashed.update(content.encode("utf-8", "replace"))
+    return hashed.hexdigest()
 
 
 def query_hash(norm: str, filters: str | None = None) -> str:

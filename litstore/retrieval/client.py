@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from litstore.ranking.explain import Explanation
 
 
+_LoggedState = tuple[LoggedConfig, LoggedCorpus, str]
+"""The state under which a search ran, as the log keeps it, and the configuration's fingerprint."""
+
+
 class SearchesPapers(Protocol):
     """What the specification's constructor takes as a client: anything with `search`."""
 
@@ -106,9 +110,7 @@ class RetrievalClient:
         self.client = entry.loggable(client)
         self.session = None if session is None else entry.loggable(session)
         self.log = log
-        self._last_state: (
-            tuple[RetrievalConfig, CorpusStats, tuple[LoggedConfig, LoggedCorpus]] | None
-        ) = None
+        self._last_state: tuple[RetrievalConfig, CorpusStats, _LoggedState] | None = None
 
     def search(
         self, query: str, limit: int | None = None, *, filters: SearchFilters | None = None
@@ -234,12 +236,12 @@ class RetrievalClient:
     ) -> bool:
         passes = result.passes_ms
         words = entry.of_query(found.query, found.seeds, marks.get("filters"))
-        config, corpus = self._logged_state(found.corpus)
+        config, corpus, fingerprint = self._logged_state(found.corpus)
         n_unknown = len(result.unknown_terms)
         # By place: each search makes one, and 37 names would take ten times as long to match.
         logged = LoggedQuery(
             marks["query_id"], marks["at"], self.client, entry.loggable(result.query),
-            words.query_hash, config.fingerprint, result.generation,
+            words.query_hash, fingerprint, result.generation,
             "ok" if result.hit_count else "no_match" if result.n_tokens else "empty",
             None,  # error
             _storable(limit), result.n_tokens, n_unknown,
@@ -255,11 +257,12 @@ class RetrievalClient:
         )  # fmt: skip
         return self.store.query_log.record(logged, hits, config, corpus, connection=connection)
 
-    def _logged_state(self, corpus: CorpusStats) -> tuple[LoggedConfig, LoggedCorpus]:
+    def _logged_state(self, corpus: CorpusStats) -> _LoggedState:
         """The same as for the search before, mostly: to compare is cheaper than to look it up."""
         last = self._last_state
         if last is None or last[0] is not self.config or last[1] != corpus:
-            known = logged_config(self.config, corpus), entry.corpus_of(corpus)
+            config = logged_config(self.config, corpus)
+            known = config, entry.corpus_of(corpus), config.fingerprint
             self._last_state = last = (self.config, corpus, known)
         return last[2]
 
