@@ -59,6 +59,9 @@ _COLUMNS = (
     ("replay_of", sa.Text(), True),
 )
 
+_LOT = 5_000
+"""Rows that are moved at once."""
+
 # Strictly ascending in the order of time, and never below the moment: each number is the largest
 # that a row up to this one asks for, and one more for every row since.
 _BY_TIME = """
@@ -141,12 +144,27 @@ def _write_anew(numbers: str, *constraints: sa.Constraint) -> None:
         ),
         sqlite_strict=True,
     )
-    names = ", ".join(name for name, *_ in _COLUMNS)
-    for table, columns in (("query_log", names), ("query_log_lists", "hits")):
+    _move("query_log_lists", "hits")
+    _move("query_log", ", ".join(name for name, *_ in _COLUMNS))
+    op.execute("DROP TABLE numbers")
+
+
+def _move(table: str, columns: str) -> None:
+    """Move the rows under their new numbers, in small lots.
+
+    What one lot leaves the next one fills, so the file does not grow to twice its size; and to drop
+    a table that is full SQLite would remember all of it in memory.
+    """
+    (n_rows,) = op.get_bind().exec_driver_sql("SELECT count(*) FROM numbers").one()
+    for first in range(1, n_rows + 1, _LOT):
+        lot = f"BETWEEN {first} AND {first + _LOT - 1}"
         op.execute(
             f"INSERT INTO {table} (query_no, {columns}) SELECT n.new_no, {columns} "
-            f"FROM numbers n CROSS JOIN {table}_before b ON b.query_no = n.old_no ORDER BY n.rowid"
+            f"FROM numbers n CROSS JOIN {table}_before b ON b.query_no = n.old_no "
+            f"WHERE n.rowid {lot} ORDER BY n.rowid"
         )
-    for table in ("query_log_lists", "query_log"):
-        op.drop_table(f"{table}_before")
-    op.execute("DROP TABLE numbers")
+        op.execute(
+            f"DELETE FROM {table}_before "
+            f"WHERE query_no IN (SELECT old_no FROM numbers WHERE rowid {lot})"
+        )
+    op.drop_table(f"{table}_before")
