@@ -17,9 +17,9 @@ from typing import Final
 
 from litstore.database.engine import MEMORY, Database
 
-LOG_BYTES: Final = 512 * 1024 * 1024
-"""A batch that finds the log longer than this waits until it is moved. The last batches of a
-million papers write some 400 megabytes each."""
+LOG_BYTES: Final = 128 * 1024 * 1024
+"""A batch that finds the log longer than this waits until it is moved, so the log is at most as
+long as this and one batch: the last ones of a million papers write some 300 megabytes each."""
 
 
 class Checkpoints:
