@@ -17,7 +17,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from litstore.citations import edges
 from litstore.citations.edges import Linked
 from litstore.config import Recipe
 from litstore.database import papers
@@ -183,8 +182,8 @@ def prepare(batch: Iterable[Content], tally: Tally, recipe: Recipe, analyzer: An
         rows=[row for _, row in distinct.values()],
         authors=[paper.authors for paper in kept],
         identifiers=[list(paper.identifiers.items()) for paper in kept],
-        references=edges.linked([paper.references for paper in kept]),
-        citations=edges.linked([paper.citations for paper in kept]),
+        references=Linked(*inverter.flatten([paper.references for paper in kept])),
+        citations=Linked(*inverter.flatten([paper.citations for paper in kept])),
         recipe=recipe,
         batch=inverter.invert(
             (recipe.text(paper.title, paper.abstract, paper.authors) for paper in kept), analyzer

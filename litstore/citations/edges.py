@@ -13,9 +13,9 @@ thirds of the time.
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from itertools import chain, compress, count, repeat
+from itertools import compress, repeat
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -200,14 +200,6 @@ class Linked(NamedTuple):
     def only(self, keep: NDArray[np.bool_]) -> Linked:
         """Return the lists of some of the papers. keep: bool array of shape (n_papers,)."""
         return Linked(self.ids, self.sizes[keep], self.at[np.repeat(keep, self.sizes)])
-
-
-def linked(lists: Sequence[Sequence[str]]) -> Linked:
-    """Flatten one list of ids a paper."""
-    place: defaultdict[str, int] = defaultdict(count().__next__)
-    n = sum(map(len, lists))
-    at = np.fromiter(map(place.__getitem__, chain.from_iterable(lists)), dtype=np.int32, count=n)
-    return Linked(list(place), np.fromiter(map(len, lists), np.int32, len(lists)), at)
 
 
 class Said(NamedTuple):

@@ -1,4 +1,5 @@
-/* Texts to inverted lists, compiled: the analyzer `plain`, and the counting of its terms.
+/* Texts to inverted lists, compiled: the analyzer `plain`, and the counting of its terms. What else
+ * numbers very many texts, the ids in lists of references and the terms sent, uses the same table.
  *
  * The same result as litstore/index/inverter.py, item for item. Texts that hold a combining mark, a
  * script without spaces, or a character whose lower case depends on its neighbours are handed to
@@ -111,6 +112,23 @@ static int words_grow(Words *words)
     words->slots = slots;
     words->mask = mask;
     return 0;
+}
+
+/* The number of the word that stands, not counted, behind the last one; -1 if it is not known. */
+static inline int32_t words_known(const Words *words, size_t size)
+{
+    const char *word = words->bytes + words->used;
+    uint32_t hash = hash_of(word, size, words->seed);
+    size_t at = hash & words->mask;
+    for (uint64_t slot; (slot = words->slots[at]); at = (at + 1) & words->mask) {
+        if (slot >> 32 != hash)
+            continue;
+        int32_t number = (int32_t)(slot & 0xffffffff);
+        size_t start = number > 1 ? words->ends[number - 2] : 0;
+        if (words->ends[number - 1] - start == size && !memcmp(words->bytes + start, word, size))
+            return number - 1;
+    }
+    return -1;
 }
 
 /* The number of the word that stands, not yet counted, behind the last one; -1 without memory. */
@@ -447,6 +465,166 @@ static PyObject *by_term(const Inverter *self, const Words *words, PyObject *doc
     return Py_BuildValue("(NNNNN)", list, starts, texts, tfs, doc_lens);
 }
 
+/* The interpreter's own secret: nobody can write texts whose words all collide. */
+static int secret(uint64_t *seed)
+{
+    PyObject *text = PyUnicode_FromString("litstore");
+    Py_hash_t hash = text ? PyObject_Hash(text) : -1;
+    Py_XDECREF(text);
+    *seed = (uint64_t)hash;
+    return hash == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+/* Put a text behind the last word, not yet counted; its size, or -1 with an exception. */
+static Py_ssize_t words_put(Words *words, PyObject *text)
+{
+    Py_ssize_t size;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    if (!bytes)
+        return -1;
+    if (words_reserve(words, (size_t)size))
+        return no_memory();
+    memcpy(words->bytes + words->used, bytes, (size_t)size);
+    return size;
+}
+
+/* Number the texts of a list; the new ones are appended to `distinct`. */
+static int flatten_list(Words *words, PyObject *texts, PyObject *distinct, int32_t *at)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(texts); i++) {
+        PyObject *text = PyList_GET_ITEM(texts, i);
+        Py_ssize_t size = words_put(words, text);
+        if (size < 0)
+            return -1;
+        int32_t known = words->n, number = words_add(words, (size_t)size);
+        if (number < 0)
+            return no_memory();
+        if (number == known && PyList_Append(distinct, text))
+            return -1;
+        at[i] = number;
+    }
+    return 0;
+}
+
+PyDoc_STRVAR(flatten_doc,
+"flatten(lists)\n--\n\n"
+"Return (distinct, sizes, at) of a list of lists of texts, the last two int32 as bytes; see\n"
+"litstore.index.inverter.flatten.");
+
+static PyObject *flatten(PyObject *module, PyObject *lists)
+{
+    Words words;
+    uint64_t seed;
+    Py_ssize_t n = 0;
+    (void)module;
+    if (secret(&seed))
+        return NULL;
+    for (Py_ssize_t i = 0; PyList_Check(lists) && i < PyList_GET_SIZE(lists); i++) {
+        PyObject *texts = PyList_GET_ITEM(lists, i);
+        n += PyList_Check(texts) ? PyList_GET_SIZE(texts) : INT32_MAX;
+        if (n >= INT32_MAX)
+            break;
+    }
+    if (!PyList_Check(lists) || n >= INT32_MAX) {
+        PyErr_SetString(PyExc_TypeError, "a list of lists expected, of no more than 2 ** 31 texts");
+        return NULL;
+    }
+    PyObject *distinct = PyList_New(0);
+    PyObject *sizes = PyBytes_FromStringAndSize(NULL, PyList_GET_SIZE(lists) * 4);
+    PyObject *at = PyBytes_FromStringAndSize(NULL, n * 4);
+    int failed = words_open(&words, seed);
+    if (failed)
+        PyErr_NoMemory();
+    failed |= !distinct || !sizes || !at;
+    int32_t *next = failed ? NULL : (int32_t *)PyBytes_AS_STRING(at);
+    /* Nothing here runs Python code: the lists stay as they were counted. */
+    for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(lists); i++) {
+        PyObject *texts = PyList_GET_ITEM(lists, i);
+        int32_t size = (int32_t)PyList_GET_SIZE(texts);
+        memcpy(PyBytes_AS_STRING(sizes) + i * 4, &size, 4);
+        failed = flatten_list(&words, texts, distinct, next);
+        next += size;
+    }
+    words_close(&words);
+    if (!failed)
+        return Py_BuildValue("(NNN)", distinct, sizes, at);
+    Py_XDECREF(distinct);
+    Py_XDECREF(sizes);
+    Py_XDECREF(at);
+    return NULL;
+}
+
+#define WORDS_NAME "litstore.index.words"
+
+static void words_free(PyObject *capsule)
+{
+    Words *words = PyCapsule_GetPointer(capsule, WORDS_NAME);
+    words_close(words);
+    PyMem_Free(words);
+}
+
+PyDoc_STRVAR(words_doc,
+"words()\n--\n\n"
+"Return an empty set of words, for `places`.");
+
+static PyObject *words_new(PyObject *module, PyObject *unused)
+{
+    uint64_t seed;
+    (void)module;
+    (void)unused;
+    if (secret(&seed))
+        return NULL;
+    Words *words = PyMem_Malloc(sizeof *words);
+    if (!words)
+        return PyErr_NoMemory();
+    PyObject *capsule = words_open(words, seed) ? PyErr_NoMemory()
+                                                : PyCapsule_New(words, WORDS_NAME, words_free);
+    if (!capsule) {
+        words_close(words);
+        PyMem_Free(words);
+    }
+    return capsule;
+}
+
+PyDoc_STRVAR(places_doc,
+"places(words, vocabulary, most)\n--\n\n"
+"Return (names, places) as litstore.index.sent_terms.SentTerms.pack does. most: words kept.");
+
+static PyObject *places(PyObject *module, PyObject *args)
+{
+    PyObject *capsule, *vocabulary;
+    int most;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO!i", &capsule, &PyList_Type, &vocabulary, &most))
+        return NULL;
+    Words *words = PyCapsule_GetPointer(capsule, WORDS_NAME);
+    if (!words)
+        return NULL;
+    PyObject *names = PyList_New(0);
+    PyObject *found = PyBytes_FromStringAndSize(NULL, PyList_GET_SIZE(vocabulary) * 4);
+    int failed = !names || !found;
+    for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(vocabulary); i++) {
+        PyObject *word = PyList_GET_ITEM(vocabulary, i);
+        Py_ssize_t size = words_put(words, word);
+        int32_t place = size < 0 ? -1 : words_known(words, (size_t)size);
+        if (size >= 0 && place < 0) {
+            failed = PyList_Append(names, word);
+            if (!failed && words->n < most) {
+                place = words_add(words, (size_t)size);
+                failed = place < 0 ? no_memory() : 0;
+            }
+        }
+        failed |= size < 0;
+        if (!failed)
+            memcpy(PyBytes_AS_STRING(found) + i * 4, &place, 4);
+    }
+    if (!failed)
+        return Py_BuildValue("(NN)", names, found);
+    Py_XDECREF(names);
+    Py_XDECREF(found);
+    return NULL;
+}
+
 PyDoc_STRVAR(invert_doc,
 "invert(texts, tokenise, becomes)\n--\n\n"
 "Return (vocabulary, starts, texts, tfs, doc_lens) of a list of texts; see litstore.index.inverter.\n"
@@ -458,11 +636,8 @@ static PyObject *invert(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "O!OO", &PyList_Type, &texts, &tokenise, &becomes))
         return NULL;
-    /* The interpreter's own secret: nobody can write texts whose words all collide. */
-    PyObject *seed_text = PyUnicode_FromString("litstore");
-    Py_hash_t seed = seed_text ? PyObject_Hash(seed_text) : -1;
-    Py_XDECREF(seed_text);
-    if (seed == -1 && PyErr_Occurred())
+    uint64_t seed;
+    if (secret(&seed))
         return NULL;
     Py_ssize_t n = PyList_GET_SIZE(texts);
     if (n >= INT32_MAX) {
@@ -472,7 +647,7 @@ static PyObject *invert(PyObject *module, PyObject *args)
     Inverter self;
     memset(&self, 0, sizeof self);
     self.becomes = becomes == Py_None ? NULL : becomes;
-    int failed = words_open(&self.surface, (uint64_t)seed) | words_open(&self.terms, (uint64_t)seed);
+    int failed = words_open(&self.surface, seed) | words_open(&self.terms, seed);
     PyObject *doc_lens = PyBytes_FromStringAndSize(NULL, n * 8);
     if (failed && !PyErr_Occurred())
         PyErr_NoMemory();
@@ -508,6 +683,9 @@ static int inverter_exec(PyObject *module)
 
 static PyMethodDef inverter_methods[] = {
     {"invert", invert, METH_VARARGS, invert_doc},
+    {"flatten", flatten, METH_O, flatten_doc},
+    {"words", words_new, METH_NOARGS, words_doc},
+    {"places", places, METH_VARARGS, places_doc},
     {NULL, NULL, 0, NULL},
 };
 

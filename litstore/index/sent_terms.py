@@ -6,32 +6,26 @@ writes batches then finds the number of a term by its place too, without a look 
 
 from __future__ import annotations
 
-from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from litstore.index.inverter import Places
+
 MOST_TERMS: Final = 1_000_000
-"""So many terms are remembered, about 130 bytes each; the others are sent again and again."""
+"""So many terms are remembered, about 100 bytes each; the others are sent again and again."""
 
 
 class SentTerms:
     """The end that sends."""
 
     def __init__(self) -> None:
-        self._places: dict[str, int] = {}
+        self._places = Places(MOST_TERMS)
 
     def pack(self, vocabulary: list[str]) -> tuple[list[str], bytes]:
         """Return what `ReceivedTerms.unpack` makes the same vocabulary of."""
-        known = self._places
-        places = np.fromiter(map(known.get, vocabulary, repeat(-1)), np.int32, len(vocabulary))
-        unknown = np.flatnonzero(places < 0)
-        names = [vocabulary[at] for at in unknown.tolist()]
-        first = len(known)
-        last = min(first + len(names), MOST_TERMS)
-        known.update(zip(names, range(first, last), strict=False))
-        places[unknown[: last - first]] = np.arange(first, last)
+        names, places = self._places.of(vocabulary)
         return names, places.tobytes()
 
 

@@ -165,3 +165,67 @@ def test_some_of_the_texts_only(texts, data):
     kept = [text for text, is_kept in zip(texts, keep, strict=True) if is_kept]
     assert as_counts(part) == as_counts(inverter.invert(kept, PLAIN))
     assert same(inverter.unpacked(part.packed()), part)
+
+
+WORDS = st.lists(st.text("abß\0漢", max_size=3), unique=True)
+
+
+def both(make):
+    """What the compiled and the Python form give."""
+    before = kernel.active()
+    try:
+        for name in kernel.available():
+            kernel.select(name)
+            yield make()
+    finally:
+        kernel.select(before)
+
+
+@given(st.lists(st.lists(st.text("abß\0漢", max_size=3))))
+def test_lists_are_flattened_to_places(lists):
+    """Each list comes back from its places, whichever form flattens."""
+    for distinct, sizes, places in both(lambda: inverter.flatten(lists)):
+        assert list(dict.fromkeys(text for texts in lists for text in texts)) == distinct
+        assert list(map(len, lists)) == sizes.tolist()
+        at = iter(places.tolist())
+        assert lists == [[distinct[next(at)] for _ in texts] for texts in lists]
+
+
+@given(st.lists(WORDS), st.integers(0, 9))
+def test_words_keep_their_places_while_there_is_room(vocabularies, most):
+    """The first `most` words are kept, in order of arrival; no other ever is."""
+
+    def placed():
+        kept = inverter.Places(most)
+        return [(names, places.tolist()) for names, places in map(kept.of, vocabularies)]
+
+    for found in both(placed):
+        held: list[str] = []
+        for words, (names, places) in zip(vocabularies, found, strict=True):
+            assert [word for word in words if word not in held] == names
+            held += names[: max(most - len(held), 0)]
+            assert [held.index(word) if word in held else -1 for word in words] == places
+
+
+@needs_compiler
+def test_very_many_words_keep_their_places():
+    """The table grows, and nothing moves."""
+    kept = inverter.Places(200_000)
+    words = [f"w{n}" for n in range(300_000)]
+    for start in range(0, len(words), 50_000):
+        kept.of(words[start : start + 50_000])
+    names, places = kept.of(words)
+    assert words[200_000:] == names
+    assert [*range(200_000), *[-1] * 100_000] == places.tolist()
+
+
+@needs_compiler
+@pytest.mark.parametrize("odd", [None, [1], [["a", 1]], ["ab"], [["a"], None], [("a",)]])
+def test_what_is_no_list_of_lists_of_texts_is_refused(odd):
+    """With an error, not a crash; so is a set of words that is none."""
+    with pytest.raises(TypeError):
+        inverter._compiled.flatten(odd)
+    with pytest.raises((TypeError, ValueError)):
+        inverter._compiled.places(odd, ["a"], 1)
+    with pytest.raises((TypeError, ValueError)):
+        inverter._compiled.places(inverter._compiled.words(), [1], 1)
