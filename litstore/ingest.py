@@ -125,7 +125,7 @@ class _Known:
     """What one transaction of a load leaves to the next: numbers of papers and of terms."""
 
     def __init__(self) -> None:
-        self.docs = DocNumbers()
+        self.docs = DocNumbers(inverter.Places)
         self.terms = TermNumbers()
 
     def begin(self, connection: Connection, corpus: CorpusStats) -> None:

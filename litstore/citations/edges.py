@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from itertools import compress, repeat
+from itertools import compress
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -318,8 +318,7 @@ def _resolved(connection: Connection, said: Said, numbers: DocNumbers) -> Stated
     keys, bits = [], []
     unresolved: list[tuple[str, int, int]] = []
     for direction, (ids, sizes, at) in ((CITING, said.references), (CITED, said.citations)):
-        known = numbers.find(connection, ids)
-        number_of = np.fromiter(map(known.get, ids, repeat(0)), dtype=np.int64, count=len(ids))
+        number_of = numbers.find(connection, list(ids))
         far, near = number_of[at], np.repeat(said.docs, sizes)
         outside = far == 0
         unresolved.extend(

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -115,49 +115,76 @@ def find(connection: Connection, ids: Iterable[str]) -> dict[str, StoredKey]:
     }
 
 
+class Places(Protocol):
+    """Texts, each at its place in a list that only grows: `litstore.index.inverter.Places`."""
+
+    def of(self, words: list[str], /) -> tuple[list[str], NDArray[np.int32]]:
+        """Keep distinct texts; return those that were not kept before, and the places of all."""
+        ...
+
+    def find(self, words: list[str], /) -> NDArray[np.int32]:
+        """Return the places of some texts, -1 for those that are not kept."""
+        ...
+
+
 class DocNumbers:
     """Document numbers by id, remembered from one transaction of a load to the next.
 
     What is remembered holds for one generation of the corpus: a change by another process empties
-    it. limit: ids at most, about 150 bytes each; the rest is looked up.
+    it. places: makes the list of ids for so many at most. limit: ids at most; the rest is looked
+    up.
     """
 
-    def __init__(self, limit: int = 1_500_000) -> None:
+    def __init__(self, places: Callable[[int], Places], limit: int = 1_500_000) -> None:
+        self._make = places
         self._limit = limit
-        self._known: dict[str, int] = {}
         self._generation = -1
         self._all_known = False
+        self._places = places(limit)
+        self._docs = np.zeros(0, dtype=np.int32)
 
     def begin(self, *, generation: int, n_docs: int) -> None:
         """A transaction has begun that sees this state of the corpus."""
         if generation != self._generation:
-            self._known = {}
+            self._places = self._make(self._limit)
             self._all_known = n_docs == 0
             self._generation = generation
 
-    def find(self, connection: Connection, ids: Iterable[str]) -> Mapping[str, int]:
-        """Return the numbers of those of the ids that the store has, and perhaps of others."""
-        missing = [] if self._all_known else list({one for one in ids if one not in self._known})
-        if not missing:
-            return self._known
-        wanted = set(missing)
-        rows = raw_connection(connection).execute(DOCS_SQL, (json.dumps(missing),))
-        found = {paper_id: doc for paper_id, doc in rows if paper_id in wanted}
-        if len(self._known) + len(found) > self._limit:
-            return {**{one: self._known[one] for one in ids if one in self._known}, **found}
-        self._known.update(found)
-        return self._known
+    def find(self, connection: Connection, ids: list[str]) -> NDArray[np.int64]:
+        """Return the numbers of distinct ids: int64 array of shape (n,), 0 for an unknown paper."""
+        places = self._places.find(ids)
+        numbers = np.zeros(len(ids), dtype=np.int64)
+        has_place = places >= 0
+        numbers[has_place] = self._docs[places[has_place]]
+        if self._all_known or has_place.all():
+            return numbers
+        asked = {ids[at]: at for at in np.flatnonzero(~has_place).tolist()}
+        rows = raw_connection(connection).execute(DOCS_SQL, (json.dumps(list(asked)),))
+        found = {paper_id: doc for paper_id, doc in rows if paper_id in asked}
+        for paper_id, doc in found.items():
+            numbers[asked[paper_id]] = doc
+        self._keep(found)
+        return numbers
 
-    def has_none(self, ids: Collection[str]) -> bool:
+    def has_none(self, ids: list[str]) -> bool:
         """Whether it is sure, without a look, that the store has none of these."""
-        return self._all_known and self._known.keys().isdisjoint(ids)
+        return self._all_known and bool((self._places.find(ids) < 0).all())
 
     def add(self, arrived: Mapping[str, int]) -> None:
         """Papers are being added in this transaction."""
-        if len(self._known) + len(arrived) <= self._limit:
-            self._known.update(arrived)
-        else:
+        if not self._keep(arrived):
             self._all_known = False
+
+    def _keep(self, numbers: Mapping[str, int]) -> bool:
+        """Remember the numbers of some papers; False if there was not room for all."""
+        _, places = self._places.of(list(numbers))
+        n_more = int(places.max(initial=-1)) + 1 - len(self._docs)
+        if n_more > 0:
+            self._docs = np.append(self._docs, np.zeros(n_more, dtype=np.int32))
+        has_place = places >= 0
+        docs = np.fromiter(numbers.values(), dtype=np.int32, count=len(numbers))
+        self._docs[places[has_place]] = docs[has_place]
+        return bool(has_place.all())
 
     def committed(self, generation: int) -> None:
         """The transaction has been committed and left this generation."""

@@ -159,7 +159,7 @@ class Places:
             names, found = _compiled.places(self._words, words, self._most)
             return names, np.frombuffer(found, np.int32)
         known = self._places
-        places = np.fromiter(map(known.get, words, repeat(-1)), np.int32, len(words))
+        places = self.find(words)
         unknown = np.flatnonzero(places < 0)
         names = [words[at] for at in unknown.tolist()]
         first = len(known)
@@ -167,3 +167,9 @@ class Places:
         known.update(zip(names, range(first, last), strict=False))
         places[unknown[: last - first]] = np.arange(first, last)
         return names, places
+
+    def find(self, words: list[str]) -> NDArray[np.int32]:
+        """Return the places of some words, -1 for those that are not kept, and keep none."""
+        if self._words is not None and _compiled is not None:
+            return np.frombuffer(_compiled.places(self._words, words, 0)[1], np.int32)
+        return np.fromiter(map(self._places.get, words, repeat(-1)), np.int32, len(words))
