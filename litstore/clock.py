@@ -33,10 +33,9 @@ def utc_text(moment: datetime) -> str:
 
 
 def milliseconds(moment: datetime) -> int:
-    """The whole milliseconds from 1970 to the moment: those of `utc_text`, exactly.
-
-    Raises TypeError for a moment without a zone.
-    """
+    """The whole milliseconds from 1970 to the moment: those of `utc_text`, exactly."""
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
     since = moment - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000 + since.microseconds // 1_000
 
