@@ -18,9 +18,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
+from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
@@ -50,8 +52,13 @@ _READ: Final = f"q.query_no, q.at, q.config, q.generation, q.status, {', '.join(
 
 COUNT_SQL: Final = "SELECT count(*) FROM query_log WHERE {where}"
 
-NUMBERS_SQL: Final = "SELECT query_no FROM query_log"
-"""Without an order: SQLite reads an index for that, which is a tenth of the table."""
+NUMBERS_SQL: Final = """
+SELECT json_group_array(query_no)
+FROM query_log
+WHERE query_hash >= ? AND query_hash < ?
+"""
+"""Read from the index, which is a tenth of the table; row by row, Python takes four times as long.
+In parts, since SQLite makes no text of more than a billion bytes."""
 
 ALL_SQL: Final = f"SELECT {_READ} FROM query_log q WHERE {{where}}"
 
@@ -275,7 +282,11 @@ _SPAN_WORDS: Final = frozenset({"query_no", ">=", "<", ":since_no", ":until_no",
 
 def _numbers(raw: sqlite3.Connection, since: int | None, until: int | None) -> NDArray[np.int64]:
     """The numbers of the searches of a span of time, ascending."""
-    found = np.fromiter((number for (number,) in raw.execute(NUMBERS_SQL)), dtype=np.int64)
+    ends = ["", *"123456789abcdef", "\U0010ffff"]
+    parts = [raw.execute(NUMBERS_SQL, part).fetchone()[0] for part in pairwise(ends)]
+    found = np.concatenate(
+        [np.array(msgspec.json.decode(part, type=list[int]), dtype=np.int64) for part in parts]
+    )
     found.sort()
     first = 0 if since is None else np.searchsorted(found, since)
     last = len(found) if until is None else np.searchsorted(found, until)
