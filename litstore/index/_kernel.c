@@ -49,11 +49,11 @@
 #define WINDOW_BITS 12
 #define WINDOW (1 << WINDOW_BITS)
 #define ESCAPE 255
-#define SAMPLE 256
-#define FEW_BEST 32              /* the same with levels: the best */
-#define PROMISING 4096           /* of so many of a term's postings */
+#define SAMPLE 256               /* so many documents are scored for a first threshold */
+#define FEW_BEST 32              /* or so many, the best among PROMISING postings of a term with levels */
+#define PROMISING 4096
 #define PROBE_COST 48            /* reading postings that take as long as looking up one, about */
-#define GIVE_UP_COST 24
+#define GIVE_UP_COST 24          /* the same for a document that is soon seen not to be good enough */
 #define CROWDING_COST 600        /* postings that take as long as looking at every sum of a window */
 #define CODED_TFS 16
 #define MANY 2048                /* with a rest, and 16 k: more documents are too many */

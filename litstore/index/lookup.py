@@ -48,8 +48,9 @@ SELECT CASE b.offset_width WHEN 0 THEN j.value ELSE b.block END,
        CASE b.offset_width WHEN 0 THEN substr(b.tfs, j.value - b.block + 1, 1) ELSE b.tfs END
 FROM json_each(?) j
 CROSS JOIN posting_blocks b
-  ON b.block = (SELECT max(x.block) FROM posting_blocks x
-                WHERE x.block BETWEEN (j.value >> 32) << 32 AND j.value)
+  ON b.block = (SELECT x.block FROM posting_blocks x
+                WHERE x.block BETWEEN (j.value >> 32) << 32 AND j.value
+                ORDER BY x.block DESC LIMIT 1)
 """
 
 OVERFLOW_SQL: Final = """
