@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from litstore.citations import edges
+from litstore.citations.references import read_links
 from litstore.database import papers
 from litstore.database.engine import Database, raw_connection, rows_as_json
 from litstore.formats.write.entry import Entry, base_key, own_key, unique_key
@@ -36,7 +36,7 @@ def entries(database: Database, ids: Iterable[str] | None = None) -> Iterator[En
     made: dict[str, str] = {}
     for docs in _pages(database, ids):
         with database.read() as connection:
-            read = papers.read(connection, docs, edges.read_links(connection, docs))
+            read = papers.read(connection, docs, read_links(connection, docs))
             keys = _stored_keys(connection, docs)
         missing = {doc: read[doc] for doc in docs if doc not in keys}
         if missing and database.read_only:

@@ -23,6 +23,7 @@ from sqlalchemy import Connection
 from litstore import fields, preparation
 from litstore.citations import edges, recount
 from litstore.citations.edges import Said
+from litstore.citations.references import read_links
 from litstore.config import Recipe, find_profile
 from litstore.database import packed_ids, papers, stats
 from litstore.database.checkpoints import Checkpoints
@@ -396,7 +397,7 @@ def _hashes(connection: Connection, docs: Sequence[int]) -> dict[int, str]:
     """The content hash of what the records of these documents say now."""
     if not docs:
         return {}
-    read = papers.read(connection, docs, edges.read_links(connection, docs, own_only=True))
+    read = papers.read(connection, docs, read_links(connection, docs, own_only=True))
     return {doc: papers.content_hash(paper) for doc, paper in read.items()}
 
 

@@ -30,6 +30,7 @@ from sqlalchemy import Connection
 
 from litstore import fields, ingest
 from litstore.citations import edges
+from litstore.citations.references import read_links
 from litstore.database import papers, records, stats, versions
 from litstore.database.engine import Database
 from litstore.database.records import SourceRecord
@@ -455,5 +456,5 @@ def other_names(paper: Paper, made_of: Iterable[SourceRecord]) -> dict[str, str]
 
 def stored_paper(connection: Connection, doc: int, *, own_only: bool = False) -> Paper:
     """Return one paper of the store, with what both ends say of its citations, or it alone."""
-    links = edges.read_links(connection, [doc], own_only=own_only)
+    links = read_links(connection, [doc], own_only=own_only)
     return papers.read(connection, [doc], links)[doc]

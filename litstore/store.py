@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, Self
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from litstore.citations import CitationGraph, edges
+from litstore.citations import CitationGraph
+from litstore.citations.references import read_links
 from litstore.config import Recipe
 from litstore.database import migrate, papers, stats
 from litstore.database.engine import Database
@@ -206,7 +207,7 @@ class Store:
 
         source: put in place of the stored one.
         """
-        links = edges.read_links(connection, docs)
+        links = read_links(connection, docs)
         return papers.read(connection, docs, links, source=source)
 
     def neighbours(self, paper_id: str) -> Neighbours:

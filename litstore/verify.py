@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-from litstore.citations import edges, recount
+from litstore.citations import recount
+from litstore.citations.references import read_links
 from litstore.config import Recipe
 from litstore.database import contradictions, packed_ids, papers, stats
 from litstore.database.columns import LENGTHS, PER_ROW, YEARS, Column, Numbers
@@ -438,7 +439,7 @@ def _records(connection: Connection) -> Iterator[Problem]:
     last = 0
     while docs := papers.docs_after(connection, last, PAGE):
         last = docs[-1]
-        links = edges.read_links(connection, docs, own_only=True)
+        links = read_links(connection, docs, own_only=True)
         read = papers.read(connection, docs, links)
         hashes = papers.hashes(connection, docs)
         for doc in docs:

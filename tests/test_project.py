@@ -100,10 +100,10 @@ def test_a_search_leaves_out_what_others_need(tmp_path: Path) -> None:
         f"assert run(['search', 'sparsity', '--db', {str(path)!r}]) == 0"
     )
     unused = {
-        "apps.cli.explain", "check", "citations.links", "database.readonly", "database.schema",
-        "database.views", "dedupe", "evaluation", "filters", "formats", "identifiers",
-        "index.writer", "ingest", "intake", "preparation", "querylog.read", "querylog.series",
-        "verify",
+        "apps.cli.explain", "check", "citations.edges", "citations.links", "database.readonly",
+        "database.schema", "database.views", "dedupe", "evaluation", "filters", "formats",
+        "identifiers", "index.writer", "ingest", "intake", "preparation", "querylog.read",
+        "querylog.series", "verify",
     }  # fmt: skip
     if "c" in kernel.available():
         unused.add("index.kernel_numpy")

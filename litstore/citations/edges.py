@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import compress
 from typing import Final, NamedTuple
 
@@ -166,24 +166,7 @@ DELETE FROM citation_degrees
 WHERE doc = ? AND n_references = 0 AND n_cited_by = 0
 """
 
-LINKS_SQL: Final = """
-SELECT e.citing_doc AS doc, p.id, 1 AS direction
-FROM citation_edges e JOIN papers p ON p.doc = e.cited_doc
-WHERE e.citing_doc IN (SELECT value FROM json_each(:docs)) AND e.asserted_by & :citing_bits
-UNION ALL
-SELECT c.cited_doc, p.id, 2
-FROM cited_edges c
-JOIN citation_edges e ON e.citing_doc = c.citing_doc AND e.cited_doc = c.cited_doc
-JOIN papers p ON p.doc = c.citing_doc
-WHERE c.cited_doc IN (SELECT value FROM json_each(:docs)) AND e.asserted_by & :cited_bits
-UNION ALL
-SELECT u.doc, u.missing_id, u.asserted_by
-FROM unresolved_edges u
-WHERE u.doc IN (SELECT value FROM json_each(:docs))
-"""
-
 Edge = tuple[int, int]
-Links = dict[int, list[str]]
 
 
 class Linked(NamedTuple):
@@ -453,26 +436,3 @@ def _correct_degrees(
         if went:
             connection.exec_driver_sql(DROP_DEGREES_SQL, [(doc,) for doc in docs])
     return len(came) - len(went)
-
-
-def read_links(
-    connection: Connection, docs: Collection[int], *, own_only: bool = False
-) -> tuple[Links, Links]:
-    """Return (references, citations) of these documents: number to ids, sorted.
-
-    They are the union of what both ends say, works outside the store included; with `own_only`,
-    what each paper's own record says. A document without any is left out.
-    """
-    bound = {
-        "docs": rows_as_json(list(docs)),
-        "citing_bits": CITING if own_only else CITING | CITED,
-        "cited_bits": CITED if own_only else CITING | CITED,
-    }
-    references: Links = {}
-    citations: Links = {}
-    for doc, other, direction in raw_connection(connection).execute(LINKS_SQL, bound):
-        (references if direction == CITING else citations).setdefault(doc, []).append(other)
-    for links in (references, citations):
-        for others in links.values():
-            others.sort()
-    return references, citations

@@ -229,8 +229,8 @@ def read(
 ) -> dict[int, Paper]:
     """Return these documents as papers; numbers without a paper are left out.
 
-    links: references and citations by number, see `litstore.citations.edges.read_links`. source:
-    put in place of the stored one.
+    links: references and citations by number, see `litstore.citations.references`. source: put in
+    place of the stored one.
     """
     references, citations = links
     raw, bound = raw_connection(connection), (rows_as_json(docs),)
