@@ -187,7 +187,7 @@ def _encoded(prepared: Prepared, sent: SentTerms) -> bytes:
                 (links.ids, links.sizes.tobytes(), links.at.tobytes())
                 for links in (prepared.references, prepared.citations)
             ],
-            (sent.pack(vocabulary), *arrays),
+            (sent.pack(list(vocabulary)), *arrays),
             {name: getattr(tally, name) for name in _COUNTS},
             tally.reasons,
             [(error.reason, error.source, error.line) for error in tally.errors],

@@ -150,7 +150,7 @@ def _index(
         batch = inverter.invert((content for _, content in page), analyzer)
         docs = np.array([doc for doc, _ in page], dtype=np.int64)
         terms = np.repeat(np.arange(len(batch.vocabulary)), np.diff(batch.starts))
-        expected.add(batch.vocabulary, terms, docs[batch.texts], batch.tfs)
+        expected.add(list(batch.vocabulary), terms, docs[batch.texts], batch.tfs)
         n_docs += len(docs)
         tokens += int(batch.doc_lens.sum())
         seen[docs] = True

@@ -45,7 +45,7 @@ class Batch:
     that does not; None where there is no such list (see `litstore.index.sent_terms`).
     """
 
-    vocabulary: list[str]
+    vocabulary: Sequence[str]
     starts: Ints
     texts: NDArray[np.int32]
     tfs: NDArray[np.int32]
