@@ -426,9 +426,11 @@ class TestLogCost:
             {
                 True: {"a": [(1.2, 5.0), (1.4, 7.0), (9.0, 9.0)], "b": [(2.2, 3.0)] * 3, "x": []},
                 False: {"a": [(1.0, 4.0), (1.0, 6.0), (1.0, 6.0)], "b": [(2.0, 2.0)] * 3},
-            }
+            },
+            1,
         )
         assert (cpu.clock, cpu.n_queries, wall.clock) == ("cpu", 2, "wall")
+        assert cpu.passes == wall.passes == 1
         # a: 1.4 - 1.0 = 0.4, b: 2.2 - 2.0 = 0.2
         assert cpu.more_ms == pytest.approx((0.4 + 0.2) / 2)
         assert (cpu.on_ms, cpu.off_ms) == (pytest.approx(1.8), pytest.approx(1.5))
@@ -438,12 +440,15 @@ class TestLogCost:
     def test_a_store_is_not_changed(self, small: Corpus) -> None:
         """The searches go to a copy, which is gone afterwards; each of them was logged or not."""
         result = measured(small, [], engines=("litstore",))
-        cpu, wall = result["logging"]
+        cpu, wall, *both_passes = result["logging"]
         assert (cpu["clock"], wall["clock"]) == ("cpu", "wall")
+        assert [cost["passes"] for cost in (cpu, *both_passes)] == [1, 2, 2]
         assert 0 < cpu["n_queries"] < 12
         assert cpu["off_ms"] > 0
         table = report.logging(result["logging"])
-        assert [row[0] for row in table[1]] == ["cpu", "wall"]
+        assert [row[:2] for row in table[1]] == [
+            (1, "cpu"), (1, "wall"), (2, "cpu"), (2, "wall"),
+        ]  # fmt: skip
         stores = list((small.folder / "indexes" / "litstore").rglob("*.db"))
         assert [store.name for store in stores] == ["papers.db"]
         with litstore.open(stores[0]) as store:

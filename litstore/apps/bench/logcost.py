@@ -4,9 +4,9 @@ Turns are stretches of BLOCK queries, not single ones. A commit leaves something
 search of the process, and turn by turn that search would be one without logging as often as not:
 half of the cost would be counted on the wrong side. The first query of a stretch is left out.
 
-The searches are short ones, without the citation walk, so that what logging adds is not lost in how
-the rest varies; an entry is the same size with and without. The store is a copy, in a process of
-its own.
+Searches of one pass are short ones, without the citation walk, so that what logging adds is not
+lost in how the rest varies; those of two are what a client does where nothing else is said, and
+there an entry names seeds too. The store is a copy, in a process of its own.
 """
 
 from __future__ import annotations
@@ -32,16 +32,19 @@ BLOCK: Final = 25
 ROUNDS: Final = 4
 LIMIT: Final = 20
 """Papers that each search returns, and that its entry keeps."""
+WALKS: Final = 100
+"""So many of the queries are asked with the walk too, which takes many times as long."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogCost:
     """Medians over queries in ms, by one of the two clocks.
 
-    on, off: of a search that is logged, and one that is not. more: of the differences, query by
-    query. share: `more` by `off`.
+    passes: of the search; the second is the walk, over up to two hops. on, off: of a search that is
+    logged, and one that is not. more: of the differences, query by query. share: `more` by `off`.
     """
 
+    passes: int
     clock: str
     n_queries: int
     rounds: int
@@ -92,8 +95,8 @@ def _turns(queries: Sequence[str]) -> Iterator[tuple[bool, str, bool]]:
                     yield logged, query, at > 0
 
 
-def compared(times: Times) -> list[LogCost]:
-    """What the times say, by CPU and by wall time."""
+def compared(times: Times, passes: int) -> list[LogCost]:
+    """What the times of searches of so many passes say, by CPU and by wall time."""
     both = [query for query in times[True] if query in times[False]]
     found = []
     for at, clock in enumerate(("cpu", "wall")):
@@ -102,7 +105,8 @@ def compared(times: Times) -> list[LogCost]:
             for logged in (True, False)
         )
         on_ms, off_ms, more_ms = (float(np.median(values)) for values in (on, off, on - off))
-        found.append(LogCost(clock, len(both), ROUNDS, on_ms, off_ms, more_ms, more_ms / off_ms))
+        share = more_ms / off_ms
+        found.append(LogCost(passes, clock, len(both), ROUNDS, on_ms, off_ms, more_ms, share))
     return found
 
 
@@ -114,9 +118,13 @@ def main() -> None:
         raise SystemExit("there are too few different queries")
     with litstore.open(path) as store:
         store.query_log.switch(on=True)
-        config = RetrievalConfig(max_hops=0)
-        on, off = (RetrievalClient(store, config, client="bench", log=log) for log in (True, False))
-        found = compared(in_turns(on, off, queries))
+        found = []
+        for passes, config in ((1, RetrievalConfig(max_hops=0)), (2, RetrievalConfig())):
+            on, off = (
+                RetrievalClient(store, config, client="bench", log=log) for log in (True, False)
+            )
+            asked = queries if passes == 1 else queries[:WALKS]
+            found += compared(in_turns(on, off, asked), passes)
     json.dump([asdict(cost) for cost in found], sys.stdout)
     sys.stdout.flush()
     # The copy is thrown away: nothing has to be taken in.

@@ -21,8 +21,9 @@ measured   the time of one search call inside each engine's own process, warm: p
 index      size: what finds papers, not the papers; build: from ready tokens, but for litstore from
            the JSONL file, storing papers and citations too. peak: resident memory.
 changes    to a copy of the store: each is one committed transaction, its median over rounds.
-logging    one-pass searches for 20 papers with the log on and off, in turns of 25 queries; medians
-           over queries of the medians over rounds; more: of the differences, query by query.
+logging    searches for 20 papers, of one pass and of two, with the log on and off, in turns of 25
+           queries; medians over queries of the medians over rounds; more: of the differences,
+           query by query.
 not        relevance; several searches at once; a cold disk; text that is not ASCII words
            (unless the corpus is yours); engines over a network. Queries are cut from titles, so
            each has at least one good answer."""
@@ -128,9 +129,9 @@ def changes(rows: Sequence[dict[str, Any]]) -> Table:
 
 def logging(rows: Sequence[dict[str, Any]]) -> Table:
     """The table of what logging costs a search, in ms."""
-    return ("clock", "queries", "rounds", "log_on", "log_off", "more", "share"), [
+    return ("passes", "clock", "queries", "rounds", "log_on", "log_off", "more", "share"), [
         (
-            row["clock"], row["n_queries"], row["rounds"], _short(row["on_ms"]),
+            row["passes"], row["clock"], row["n_queries"], row["rounds"], _short(row["on_ms"]),
             _short(row["off_ms"]), f"{row['more_ms']:.3f}", f"{row['share']:.1%}",
         )
         for row in rows
