@@ -42,6 +42,12 @@ LOOK_EVERY_S: Final = 0.1
 """How often a process looks for what others could not log; of its own it knows."""
 
 
+MOVE_AFTER: Final = 500
+"""So many entries of a process are moved from the write-ahead log into the file beside its
+searches. Each is about four pages, so that is done long before a commit would have to
+(`CHECKPOINT_PAGES`), and one search in a thousand would wait for the disk."""
+
+
 class _Known(msgspec.Struct, frozen=True):
     """How all stood when this process wrote last: what makes the next entry a matter of routine.
 
@@ -72,6 +78,8 @@ class QueryLog:
         self._look_again_at = 0.0
         self._known: _Known | None = None
         self._last_number = 0
+        self._to_move = 0
+        self._mover: threading.Thread | None = None
         self.dropped = 0
         """Entries of this process that could neither be logged nor spilled."""
         self._dropped_told = 0
@@ -105,6 +113,9 @@ class QueryLog:
                 number = self._next_number(entry.at)
                 if rows.insert_quickly(raw, number, kept, hits, known.settings_text):
                     self._last_number = number
+                    self._to_move += 1
+                    if self._to_move >= MOVE_AFTER:
+                        self._move_beside()
                     return True
             whole = WholeEntry(entry, hits, config, corpus)
             return self._write(whole, _Transaction(self._database, raw))
@@ -117,6 +128,19 @@ class QueryLog:
             return False
         finally:
             self._turn.release()
+
+    def _move_beside(self) -> None:
+        """Let a thread move what is committed into the file, unless one is still at it."""
+        if self._database.path == MEMORY or (self._mover is not None and self._mover.is_alive()):
+            return
+        self._to_move = 0
+        # A process that ends needs not wait for it: whoever closes the store last moves the rest.
+        self._mover = threading.Thread(
+            target=self._database.checkpoint_beside, name="litstore-checkpoint", daemon=True
+        )
+        # Where no thread can be had, SQLite does it at a later commit.
+        with suppress(RuntimeError):
+            self._mover.start()
 
     def _write(self, whole: WholeEntry, transaction: _Transaction) -> bool:
         """Log what a search left, as far as the settings let it; return whether it was kept."""

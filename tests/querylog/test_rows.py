@@ -1,6 +1,7 @@
 """Writing an entry with one statement, where nothing has changed, and with all care."""
 
 import sqlite3
+import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -247,3 +248,36 @@ def test_what_cannot_be_stored_fails_no_search_and_leaves_nothing(path, quick, m
         search(store)
         assert rows(store, "SELECT count(*) FROM query_log") == [(2,)]
         assert store.query_log.n_dropped() == 1
+
+
+@pytest.mark.parametrize("threads", ["there are", "none can be had"])
+def test_the_write_ahead_log_is_moved_beside_the_searches(path, quick, monkeypatch, threads):
+    """It stays short, so that no commit has to move it and a search need not wait for the disk."""
+    moved = []
+    real = litstore.database.engine.Database.checkpoint_beside
+
+    def move(database):
+        moved.append(threading.current_thread() is not threading.main_thread())
+        real(database)
+
+    def fail(_thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("litstore.querylog.record.MOVE_AFTER", 10)
+    monkeypatch.setattr("litstore.database.engine.Database.checkpoint_beside", move)
+    if threads == "none can be had":
+        monkeypatch.setattr(threading.Thread, "start", fail)
+    with litstore.open(path) as store:
+        client, longest = RetrievalClient(store), 0
+        for number in range(101):
+            client.search("sparse")
+            mover = store.query_log._mover
+            if mover is not None and mover.ident is not None:
+                mover.join()
+            longest = max(longest, store.database.log_bytes())
+            assert len(moved) == (number // 10 if threads == "there are" else 0)
+        assert quick == [True] * 100
+        assert rows(store, "SELECT count(*) FROM query_log") == [(101,)]
+        per_search = 6 * 4096
+        assert (longest < 30 * per_search) == (threads == "there are")
+        assert all(moved)
