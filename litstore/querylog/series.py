@@ -50,16 +50,17 @@ _MEANS: Final = {
 _NUMBERS: Final = [*_MEANS.values(), *(f"{name}_ms" for name in PASSES)]
 _READ: Final = f"q.query_no, q.at, q.config, q.generation, q.status, {', '.join(_NUMBERS)}"
 
-COUNT_SQL: Final = "SELECT count(*) FROM query_log WHERE {where}"
+ALL_COUNT_SQL: Final = "SELECT count(*) FROM query_log"
+COUNT_SQL: Final = f"{ALL_COUNT_SQL} WHERE {{where}}"
 
-_PRIME: Final = 2**31 - 1
+_PERIOD: Final = 1_618_034
+"""Of each such stretch of numbers the first part is read. A second is the golden section of it, so
+that also searches at equal steps, of seconds, minutes or hours, fall evenly over it."""
 
-# Squares modulo a prime fall evenly over what is below it, also where numbers stand at equal steps.
 NUMBERS_SQL: Final = f"""
 SELECT json_group_array(query_no)
 FROM query_log
-WHERE query_hash >= ? AND query_hash < ?
-      AND query_no % {_PRIME} * (query_no % {_PRIME}) % {_PRIME} < ?
+WHERE query_hash >= ? AND query_hash < ? AND query_no % {_PERIOD} < ?
 """
 """Read from the index, which is a tenth of the table; row by row, Python takes four times as long.
 In parts, since SQLite makes no text of more than a billion bytes."""
@@ -259,10 +260,19 @@ def _read(
     count = _count(raw, where, bound)
     if exact or count <= MAX_SEARCHES:
         return sorted(raw.execute(ALL_SQL.format(where=where), bound), key=_BY_TIME), count
-    share = min(1.0, _CANDIDATES * MAX_SEARCHES / count)
-    numbers = _numbers(raw, bound["since_no"], bound["until_no"], share)
-    stride = int(len(numbers) * MAX_SEARCHES / (count * share))
-    sample = numbers[_sample(len(numbers), stride=stride)] if stride else numbers
+    since, until = bound["since_no"], bound["until_no"]
+    span = {"+query_no >= :since_no": since, "+query_no < :until_no": until}
+    within = " AND ".join(end for end, moment in span.items() if moment is not None)
+    # Without any condition SQLite counts a table without looking at its rows.
+    counting = COUNT_SQL.format(where=within) if within else ALL_COUNT_SQL
+    (total,) = raw.execute(counting, bound).fetchone()
+    # Of these, what the other conditions let through is about as many as are wanted.
+    stride = total * MAX_SEARCHES // count
+    numbers = _numbers(raw, since, until, min(1.0, _CANDIDATES * MAX_SEARCHES / count))
+    if len(numbers) < stride:
+        # However it came about that most stand in the other part of their stretch.
+        numbers = _numbers(raw, since, until, 1.0)
+    sample = numbers[_sample(len(numbers), stride=stride)]
     found = raw.execute(SAMPLE_SQL.format(where=where), {**bound, "numbers": rows_as_json(sample)})
     return sorted(found, key=_BY_TIME), count
 
@@ -294,7 +304,7 @@ def _numbers(
 ) -> NDArray[np.int64]:
     """The numbers of such a share of the searches of a span of time, ascending; always the same."""
     ends = ["", *"123456789abcdef", "\U0010ffff"]
-    below = round(share * _PRIME)
+    below = round(share * _PERIOD)
     parts = [raw.execute(NUMBERS_SQL, (*part, below)).fetchone()[0] for part in pairwise(ends)]
     found = np.concatenate(
         [np.array(msgspec.json.decode(part, type=list[int]), dtype=np.int64) for part in parts]

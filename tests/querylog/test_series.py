@@ -97,6 +97,26 @@ def test_a_sample_is_even_and_says_so(store, monkeypatch):
     assert store.query_log.series(exact=True).n_read == 181
 
 
+@pytest.mark.parametrize("step_ms", [1_000, 60_000, 31_500, 809_017])
+@pytest.mark.parametrize("first_ms", [0, 1_400])
+def test_a_sample_of_few_candidates_is_even_too(tmp_path, monkeypatch, step_ms, first_ms):
+    """Also of searches at equal steps; of 809,017 ms all stand at one place of their stretch."""
+    monkeypatch.setattr("litstore.querylog.series.MAX_SEARCHES", 20)
+    moments = [START + timedelta(milliseconds=first_ms + at * step_ms) for at in range(400)]
+    with litstore.open(tmp_path / "papers.db") as store:
+        store.load([Paper("p1", "sparse")])
+        for moment in moments:
+            with clock.simulated(moment):
+                RetrievalClient(store).search("sparse")
+        series = store.query_log.series("search")
+        assert series.points == store.query_log.series("search").points
+    assert series.n_searches == 400
+    assert 15 <= series.n_read <= 25
+    at = [moments.index(datetime.fromisoformat(point.at)) for point in series.points]
+    assert (at[0] < 40, at[-1] >= 360) == (True, True)
+    assert max(np.diff(at)) <= 60
+
+
 def test_counting_from_indexes_is_counting(store):
     """With and without a span of time, and with other filters."""
     for which in ({}, {"since": START + timedelta(days=9)}, {"until": START}, {"client": "python"},
