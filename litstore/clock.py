@@ -47,11 +47,12 @@ def moment(text: str) -> datetime:
     """
     try:
         found = datetime.fromisoformat(text.strip())
-    except ValueError:
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        # With its zone, a date at either end of the calendar may lie beyond it.
         raise ConfigError(
             f"{text!r} is no date; write it as 2026-01-31 or 2026-01-31T12:00:00Z"
         ) from None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

@@ -44,6 +44,9 @@ LOOKUP_COST: Final = 4
 SAMPLE: Final = 256
 """So many of a term's most promising papers are scored at once, or twice k."""
 
+OFTEN: Final = 8
+"""After each of so many terms the best papers so far are scored, then after each doubling."""
+
 MANY: Final = 2048
 """With a rest, more documents than these and 16 k are too many."""
 
@@ -276,7 +279,9 @@ class _Query:
                     break
                 n_read = j + 1
                 self._terms[t].add_to(sums, self._scales[t])
-                if j == 0 or (n_read < len(order) and after[n_read] >= limit):
+                # Each sample looks up all terms: of many, not after each is one taken.
+                is_due = j < OFTEN or not j & (j - 1)
+                if is_due and (j == 0 or (n_read < len(order) and after[n_read] >= limit)):
                     limit = max(limit, self._sampled(t, sums, k, allowed) - rest)
                 if rest and limit < (WELL_ABOVE - 1) * rest:
                     return None

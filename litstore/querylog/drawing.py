@@ -286,15 +286,12 @@ def date_ticks(span: tuple[datetime, datetime]) -> list[tuple[datetime, str]]:
     for step, form in _STEPS:
         if (last - first) / step <= (7 if len(form) < 6 else 5):
             start = datetime(2001, 1, 1, tzinfo=UTC)  # A Monday.
-            at = start + math.ceil((first - start) / step) * step
-            found = []
-            while at <= last:
-                found.append((at, at.strftime(form)))
-                at += step
+            steps = range(-((start - first) // step), (last - start) // step + 1)
+            found = [(start + n * step, (start + n * step).strftime(form)) for n in steps]
             middle = first + (last - first) / 2
             return found or [(middle, middle.strftime("%d %b %H:%M:%S"))]
     months = (last.year - first.year) * 12 + last.month - first.month
-    every = next(n for n in (1, 2, 3, 6, 12, 24, 60, 120, 1_200, 12_000) if months / n <= 5)
+    every = next(n for n in (1, 2, 3, 6, 12, 24, 60, 120, 1_200, 12_000, 24_000) if months / n <= 5)
     found = []
     for number in range(first.year * 12 + first.month - 1, last.year * 12 + last.month):
         if number % every == 0:

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
@@ -331,12 +331,16 @@ def coverage(series: Series) -> str:
     return f"{read}, {when} (UTC); {each}, configuration and state of the corpus{times}"
 
 
+_FIRST_MOMENT: Final = datetime.min.replace(tzinfo=UTC)
+_LAST_MOMENT: Final = datetime.max.replace(tzinfo=UTC)
+
+
 def _span(series: Series) -> tuple[datetime, datetime]:
     """From the first point to the last, with room on both sides also where there is only one."""
     moments = [clock.moment(point.at) for point in series.points]
     first, last = min(moments), max(moments)
     room = (last - first) * 0.03 or timedelta(hours=12)
-    return first - room, last + room
+    return first - min(room, first - _FIRST_MOMENT), last + min(room, _LAST_MOMENT - last)
 
 
 def _shares(points: Sequence[Point], span: tuple[datetime, datetime]) -> list[float]:

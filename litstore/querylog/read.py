@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from litstore.database import stats
 from litstore.database.engine import Database, raw_connection, rows_as_json
 from litstore.errors import ConfigError
+from litstore.fields import clean_text
 from litstore.querylog import numbers
 from litstore.querylog.entries import (
     KEPT_CHARS,
@@ -198,6 +199,9 @@ def export(database: Database, which: Which) -> Iterator[tuple[LoggedQuery, list
 
 def find(database: Database, query_id: str) -> tuple[LoggedQuery, list[LoggedHit]] | None:
     """Return one search, ordinary or replay, and its papers; None if there is none of this id."""
+    if clean_text(query_id) != query_id:
+        # Such text is in no table, and cannot be asked for either.
+        return None
     with database.read() as connection:
         which = Which(query_id=query_id, replays=None)
         page = _page(connection, which, limit=1, newest_first=True)

@@ -550,3 +550,25 @@ def test_a_row_never_spans_more_than_it_may() -> None:
     """Bounds or not, rows stay within their sizes."""
     corpus = Corpus(9, [89_000])
     assert max(len(row[5]) for row in corpus.rows(0)) <= BLOCK_SPAN
+
+
+def test_of_many_terms_numpy_does_not_look_all_up_after_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pasted page has hundreds of words: the time grows with their number, not its square."""
+    samples = []
+    real = kernel_numpy._Query._sampled
+
+    def spy(self: Any, *args: Any) -> float:
+        samples.append(args)
+        return real(self, *args)
+
+    monkeypatch.setattr(kernel_numpy._Query, "_sampled", spy)
+    corpus = Corpus(3, [400] * 300)
+    terms = [corpus.term(kernel_numpy, at) for at in range(300)]
+    asked: Any = ([1.0] * 300, list(range(300)), corpus.norms, 10)
+    found = kernel_numpy.top_k(terms, *asked)
+    assert 8 <= len(samples) <= 16
+    monkeypatch.setattr(kernel_numpy, "OFTEN", 300)
+    assert found == kernel_numpy.top_k(terms, *asked)
+    assert len(samples) > 20

@@ -210,7 +210,9 @@ def test_spans_and_dates(text, expected):
         assert clock.ago(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "d", "-3d", "yesterday", "99999999999d", "2025-13-01"])
+@pytest.mark.parametrize(
+    "text", ["", "d", "-3d", "yesterday", "99999999999d", "2025-13-01", "0001-01-01T00:00:00+14:00"]
+)
 def test_what_is_neither_span_nor_date(text):
     """It is refused, with examples of both."""
     with pytest.raises(ConfigError):

@@ -40,6 +40,13 @@ def numbered(store):
     return store.sql("SELECT query_no, query_id FROM query_log ORDER BY 1", max_rows=10_000).rows
 
 
+def test_what_is_no_text_is_no_id(store):
+    """As half a character from a command line is."""
+    search(store, MOMENTS[0])
+    assert store.query_log.find("\ud800") is None
+    assert store.query_log.find("\x00") is None
+
+
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_text_moment_and_id_carry_the_same_millisecond(moment):
     """However the moment comes, the number is the same."""

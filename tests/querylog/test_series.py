@@ -117,6 +117,25 @@ def test_a_sample_of_few_candidates_is_even_too(tmp_path, monkeypatch, step_ms, 
     assert max(np.diff(at)) <= 60
 
 
+@pytest.mark.parametrize("moment", [
+    datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC), datetime(1, 1, 1, tzinfo=UTC),
+])  # fmt: skip
+@pytest.mark.parametrize("by", ["hour", "day", "week", "search"])
+def test_a_search_at_either_end_of_the_calendar_is_drawn(tmp_path, moment, by):
+    """As from a clock that was wrong."""
+    with litstore.open(tmp_path / "papers.db") as store:
+        store.load([Paper("p1", "sparse")])
+        store.query_log.keep(hits_days=None, searches_days=None)
+        with clock.simulated(moment):
+            RetrievalClient(store).search("sparse")
+        series = store.query_log.series(by)
+        assert len(series) == 1
+        plots.save(series, str(tmp_path / "plot.svg"), title="one")
+        RetrievalClient(store).search("sparse")
+        plots.save(store.query_log.series(by), str(tmp_path / "both.svg"), title="two")
+    assert "<svg" in (tmp_path / "both.svg").read_text(encoding="utf-8")
+
+
 def test_counting_from_indexes_is_counting(store):
     """With and without a span of time, and with other filters."""
     for which in ({}, {"since": START + timedelta(days=9)}, {"until": START}, {"client": "python"},
