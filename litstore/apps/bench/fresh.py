@@ -24,7 +24,7 @@ import numpy as np
 from litstore.apps.bench import worker
 from litstore.apps.bench.engines import Engine, LitStore, UnavailableError
 
-RUNS: Final = 9
+RUNS: Final = 21
 
 _LIST_MODULES: Final = """
 import sys
