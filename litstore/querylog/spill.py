@@ -45,7 +45,7 @@ def taken(path: Path) -> list[Path]:
     """Return the files beside this one that somebody gave a name of its own to take it in."""
     # A pattern of `glob` would be compiled in every process, for a folder where none fits.
     try:
-        names = os.listdir(path.parent)  # noqa: PTH208
+        names = os.listdir(path.parent)  # noqa: PTH208 (names are compared, and are no paths)
     except OSError:
         return []
     beside = [name for name in names if name.startswith(path.name)]
